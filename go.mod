@@ -1,0 +1,3 @@
+module github.com/gridhold/gridhold
+
+go 1.26

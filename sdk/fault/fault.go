@@ -1,0 +1,210 @@
+// Package fault is the closed set of errors that every part of Gridhold
+// speaks, in every language.
+//
+// Each kind is a sentinel for errors.Is, a code of the guest's ABI
+// (docs/abi.md, section "Codes"), an exception class in Python and an
+// error.code in JavaScript. An error that crosses a boundary keeps its kind
+// and its text; nothing else of it is promised.
+package fault
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"strconv"
+	"strings"
+)
+
+// Code is the number under which a kind of error crosses the ABI.
+type Code int32
+
+// The codes of the ABI, version 1. Zero and above are not errors.
+const (
+	CodeNotFound    Code = -1
+	CodeCorrupt     Code = -2
+	CodeUnsupported Code = -3
+	CodeStale       Code = -4
+	CodeWrongArray  Code = -5
+	CodeOutOfRange  Code = -6
+	CodeLimit       Code = -7
+	CodeLockTimeout Code = -8
+	CodeLocked      Code = -9
+	CodeNoSpace     Code = -10
+	CodeReadOnly    Code = -11
+	CodeClosed      Code = -12
+	CodeInvalid     Code = -13
+	CodeCancelled   Code = -14
+	CodeIO          Code = -15
+	CodeInternal    Code = -16
+	CodeTooSmall    Code = -17 // never leaves the guest
+	CodeNotAllowed  Code = -18
+	CodeExists      Code = -19
+)
+
+// kind is one sentinel. std is the error of the standard library that
+// stands for the same thing, so that errors.Is finds either.
+type kind struct {
+	code Code
+	name string
+	text string
+	std  error
+}
+
+func (k *kind) Error() string { return k.text }
+
+func (k *kind) Is(target error) bool { return k.std != nil && target == k.std }
+
+// The sentinels. Callers test with errors.Is.
+var (
+	ErrNotFound    error = &kind{CodeNotFound, "NotFound", "not found", fs.ErrNotExist}
+	ErrCorrupt     error = &kind{CodeCorrupt, "Corrupt", "corrupt", nil}
+	ErrUnsupported error = &kind{CodeUnsupported, "Unsupported", "unsupported", errors.ErrUnsupported}
+	ErrStale       error = &kind{CodeStale, "Stale", "changed between reads that must agree", nil}
+	ErrWrongArray  error = &kind{CodeWrongArray, "WrongArray", "belongs to another array", nil}
+	ErrOutOfRange  error = &kind{CodeOutOfRange, "OutOfRange", "out of range", nil}
+	ErrLimit       error = &kind{CodeLimit, "Limit", "over a limit", nil}
+	ErrLockTimeout error = &kind{CodeLockTimeout, "LockTimeout", "lock not obtained in time", context.DeadlineExceeded}
+	ErrLocked      error = &kind{CodeLocked, "Locked", "locked by another", nil}
+	ErrNoSpace     error = &kind{CodeNoSpace, "NoSpace", "no space left", nil}
+	ErrReadOnly    error = &kind{CodeReadOnly, "ReadOnly", "read only", nil}
+	ErrClosed      error = &kind{CodeClosed, "Closed", "closed", fs.ErrClosed}
+	ErrInvalid     error = &kind{CodeInvalid, "Invalid", "invalid argument", fs.ErrInvalid}
+	ErrCancelled   error = &kind{CodeCancelled, "Cancelled", "cancelled", context.Canceled}
+	ErrIO          error = &kind{CodeIO, "IO", "input or output failed", nil}
+	ErrInternal    error = &kind{CodeInternal, "Internal", "internal fault", nil}
+	ErrTooSmall    error = &kind{CodeTooSmall, "TooSmall", "buffer too small", nil}
+	ErrNotAllowed  error = &kind{CodeNotAllowed, "NotAllowed", "not allowed", fs.ErrPermission}
+	ErrExists      error = &kind{CodeExists, "Exists", "exists already", fs.ErrExist}
+)
+
+var kinds = []error{
+	ErrNotFound, ErrCorrupt, ErrUnsupported, ErrStale, ErrWrongArray, ErrOutOfRange, ErrLimit, ErrLockTimeout,
+	ErrLocked, ErrNoSpace, ErrReadOnly, ErrClosed, ErrInvalid, ErrCancelled, ErrIO, ErrInternal, ErrTooSmall,
+	ErrNotAllowed, ErrExists,
+}
+
+// Of returns the sentinel of a code: ErrIO for one that is unknown, nil for
+// zero and above.
+func Of(c Code) error {
+	if c >= 0 {
+		return nil
+	}
+	if i := int(-c) - 1; i < len(kinds) {
+		return kinds[i]
+	}
+	return ErrIO
+}
+
+// CodeOf returns the code of err: 0 for nil, CodeIO for an error that wraps
+// no sentinel of this package and stands with none.
+func CodeOf(err error) Code {
+	if err == nil {
+		return 0
+	}
+	var k *kind
+	if errors.As(err, &k) {
+		return k.code
+	}
+	switch {
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return CodeCancelled
+	}
+	for _, s := range kinds {
+		if std := s.(*kind).std; std != nil && errors.Is(err, std) {
+			return s.(*kind).code
+		}
+	}
+	return CodeIO
+}
+
+// Name returns the name of a code as Python and JavaScript spell it
+// ("NotFound", "Corrupt"); "IO" for one that is unknown.
+func (c Code) Name() string {
+	if k, ok := Of(c).(*kind); ok {
+		return k.name
+	}
+	return "OK"
+}
+
+// Error says what was read, where, and why it failed. Unwrap gives the
+// sentinel or the cause that wraps it.
+type Error struct {
+	Format string // what kind of thing: "zarr", "shard index", "zstd"
+	Item   string // which one: a key, a field of the metadata, a coordinate; may be empty
+	Off    int64  // byte offset in the item, or -1
+	Why    string // what is wrong, without a full stop
+	Err    error  // a sentinel, or the error below this one
+}
+
+// Error returns one line: FORMAT: ITEM at OFF: WHY: CAUSE.
+func (e *Error) Error() string {
+	var b strings.Builder
+	b.WriteString(e.Format)
+	if e.Item != "" {
+		b.WriteString(": ")
+		b.WriteString(e.Item)
+	}
+	if e.Off >= 0 {
+		b.WriteString(" at ")
+		b.WriteString(strconv.FormatInt(e.Off, 10))
+	}
+	if e.Why != "" {
+		b.WriteString(": ")
+		b.WriteString(e.Why)
+	}
+	if e.Err != nil {
+		b.WriteString(": ")
+		b.WriteString(e.Err.Error())
+	}
+	return b.String()
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// New returns an *Error without an offset.
+func New(kind error, format, item, why string) error {
+	return &Error{Format: format, Item: item, Off: -1, Why: why, Err: kind}
+}
+
+// At returns an *Error with an offset.
+func At(kind error, format, item string, off int64, why string) error {
+	return &Error{Format: format, Item: item, Off: off, Why: why, Err: kind}
+}
+
+// Detail is an error as it crosses the ABI: flat, without its chain.
+type Detail struct {
+	Code   Code   `json:"code"`
+	Format string `json:"format,omitempty"`
+	Item   string `json:"item,omitempty"`
+	Off    int64  `json:"off"` // -1: none
+	Text   string `json:"text"`
+}
+
+// DetailOf flattens err. The outermost *Error gives format, item and offset.
+func DetailOf(err error) Detail {
+	d := Detail{Code: CodeOf(err), Off: -1, Text: err.Error()}
+	var e *Error
+	if errors.As(err, &e) {
+		d.Format, d.Item, d.Off = e.Format, e.Item, e.Off
+	}
+	return d
+}
+
+// Err makes the error of a Detail again: same kind, same text.
+func (d Detail) Err() error { return &crossed{d} }
+
+// crossed is an error that came over a boundary.
+type crossed struct{ d Detail }
+
+func (c *crossed) Error() string { return c.d.Text }
+func (c *crossed) Unwrap() error { return Of(c.d.Code) }
+
+// As lets errors.As find the *Error it was.
+func (c *crossed) As(target any) bool {
+	e, ok := target.(**Error)
+	if ok {
+		*e = &Error{Format: c.d.Format, Item: c.d.Item, Off: c.d.Off, Why: c.d.Text, Err: Of(c.d.Code)}
+	}
+	return ok
+}
