@@ -1,0 +1,43 @@
+//go:build unix
+
+package file
+
+import (
+	"errors"
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// openRead opens for reading without waiting for anybody: O_NONBLOCK keeps a
+// named pipe from holding us until somebody writes to it.
+func openRead(root *os.Root, name string) (*os.File, error) {
+	return root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+}
+
+// pread and fstat go to the system directly: os.File takes a lock and
+// allocates in Stat. The handle keeps the file open meanwhile.
+func pread(_ *os.File, fd uintptr, p []byte, off int64) (int, error) {
+	for {
+		n, err := unix.Pread(int(fd), p, off)
+		if err != unix.EINTR {
+			return max(n, 0), err
+		}
+	}
+}
+
+func fstat(_ *os.File, fd uintptr) (s stat, linked bool, err error) {
+	var st unix.Stat_t
+	for {
+		if err = unix.Fstat(int(fd), &st); err != unix.EINTR {
+			break
+		}
+	}
+	if err != nil {
+		return stat{}, false, err
+	}
+	return stat{st.Size, st.Mtim.Nano(), st.Ctim.Nano(), uint64(st.Dev), uint64(st.Ino)}, st.Nlink > 0, nil
+}
+
+func noSpace(err error) bool { return errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) }

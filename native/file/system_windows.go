@@ -1,0 +1,37 @@
+package file
+
+import (
+	"errors"
+	"io"
+	"os"
+
+	"golang.org/x/sys/windows"
+)
+
+func openRead(root *os.Root, name string) (*os.File, error) { return root.Open(name) }
+
+func pread(f *os.File, _ uintptr, p []byte, off int64) (int, error) {
+	n, err := f.ReadAt(p, off)
+	if err == io.EOF {
+		err = nil
+	}
+	return n, err
+}
+
+func fstat(_ *os.File, fd uintptr) (s stat, linked bool, err error) {
+	var d windows.ByHandleFileInformation
+	if err := windows.GetFileInformationByHandle(windows.Handle(fd), &d); err != nil {
+		return stat{}, false, err
+	}
+	mtime := d.LastWriteTime.Nanoseconds()
+	return stat{
+		size:  int64(d.FileSizeHigh)<<32 | int64(d.FileSizeLow),
+		mtime: mtime, change: mtime,
+		dev: uint64(d.VolumeSerialNumber),
+		ino: uint64(d.FileIndexHigh)<<32 | uint64(d.FileIndexLow),
+	}, d.NumberOfLinks > 0, nil
+}
+
+func noSpace(err error) bool {
+	return errors.Is(err, windows.ERROR_DISK_FULL) || errors.Is(err, windows.ERROR_HANDLE_DISK_FULL)
+}
