@@ -1,0 +1,54 @@
+# Everything that is downloaded or built lies in paths git ignores: .venv,
+# .bench, .build, node_modules, dist. The first run fetches; later ones do not.
+
+GO     ?= go
+PYTHON ?= python3
+TIME   ?= 30s
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-go race check cross wasm wasm-verify test-wasm test-js test-python fuzz bench clean
+
+help: ## print this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: ## read single subchunks through all four doors and show what that costs
+	@scripts/demo.sh
+
+test: ## set up and run everything: Go (with -race), the sdk under wasip1, JavaScript, Python
+	@scripts/test.sh
+
+test-go: ## the Go tests, without the race detector
+	$(GO) test ./...
+
+race: ## the Go tests, with the race detector
+	$(GO) test -race ./...
+
+check: ## fmt, vet, tidy, generated files fresh
+	@scripts/check.sh
+
+cross: ## build for every platform we name
+	@scripts/cross.sh
+
+wasm: ## build the guest, wasm/gridhold.wasm and the file beside it
+	@scripts/build-wasm.sh
+
+wasm-verify: ## build the guest again and compare
+	@scripts/build-wasm.sh --verify
+
+test-wasm: ## the tests of sdk, run as a wasip1 guest
+	@scripts/test-wasm.sh
+
+test-js: ## build and test bindings/js
+	@scripts/test-js.sh
+
+test-python: ## make .venv and test bindings/python
+	@scripts/test-python.sh
+
+fuzz: ## run every fuzz test for TIME=30s
+	@scripts/fuzz.sh $(TIME)
+
+bench: ## ours and the peers, interleaved in one run, one table
+	@scripts/bench.sh
+
+clean: ## remove what was built and downloaded
+	rm -rf .venv .bench .build bindings/js/node_modules bindings/js/dist

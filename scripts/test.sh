@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# All tests of all languages. A failing part does not keep the others from
+# running; the last lines say how each ended.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+
+# -race needs a C compiler. Without one the tests still run, and it is said.
+race=-race
+if ! command -v "$(go env CC)" >/dev/null; then
+	race=
+	echo "no C compiler: the Go tests run without the race detector"
+fi
+
+summary=()
+failed=0
+part() { # NAME COMMAND...
+	local name=$1 began=$SECONDS
+	shift
+	echo
+	echo "== $name"
+	if "$@"; then
+		summary+=("ok      $name ($((SECONDS - began)) s)")
+	else
+		summary+=("FAILED  $name ($((SECONDS - began)) s)")
+		failed=1
+	fi
+}
+
+part "check" scripts/check.sh
+part "go test $race" go test $race ./...
+part "sdk under wasip1" scripts/test-wasm.sh
+part "JavaScript" scripts/test-js.sh
+part "Python" scripts/test-python.sh
+
+echo
+printf '%s\n' "${summary[@]}"
+exit $failed
