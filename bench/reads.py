@@ -1,0 +1,90 @@
+"""Reads single subchunks as it is told on standard input. usage: reads.py WHO DIR
+
+WHO is gridhold, zarrista, zarrista-uncached or zarr-python. README.md has
+the protocol.
+"""
+
+import json
+import sys
+import threading
+import time
+
+EDGE, SHARD = 256, 32  # of the grid of subchunks, and of a shard in it
+
+
+def gridhold(path):
+    import gridhold
+
+    array = gridhold.open_array(path)
+    cache = array.shard_cache()
+    return lambda at: array.retrieve_subchunk(at, shard_cache=cache)
+
+
+def zarrista(path, cached=True):
+    from zarrista import Array
+    from zarrista.store import FilesystemStore
+
+    array = Array.open(FilesystemStore(path), "/")
+    if not cached:
+        return lambda at: array.retrieve_subchunk(at).to_numpy()
+    cache = array.shard_cache()
+    return lambda at: array.retrieve_subchunk(at, shard_cache=cache).to_numpy()
+
+
+def zarr_python(path):
+    import zarr
+
+    array = zarr.open_array(path, mode="r")
+    return lambda at: array[at[0] * 32 : at[0] * 32 + 32, at[1] * 32 : at[1] * 32 + 32]
+
+
+READERS = {
+    "gridhold": gridhold,
+    "zarrista": zarrista,
+    "zarrista-uncached": lambda path: zarrista(path, cached=False),
+    "zarr-python": zarr_python,
+}
+
+
+def measure(read, picks, threads):
+    """Seconds from the moment all threads are ready to the last one's end."""
+    ready = threading.Barrier(threads + 1)
+    ends, sums = [0.0] * threads, [0] * threads
+
+    def work(t):
+        mine = picks[t::threads]
+        ready.wait()
+        total = 0
+        for at in mine:
+            total += int(read(at)[0, 0])
+        sums[t], ends[t] = total, time.perf_counter()
+
+    workers = [threading.Thread(target=work, args=(t,)) for t in range(threads)]
+    for w in workers:
+        w.start()
+    ready.wait()
+    began = time.perf_counter()
+    for w in workers:
+        w.join()
+    return max(ends) - began, sum(sums)
+
+
+def main():
+    who, directory = sys.argv[1:]
+    with open(f"{directory}/picks.json") as f:
+        picks = [tuple(p) for p in json.load(f)]
+    readers = {}
+    for line in sys.stdin:
+        job = json.loads(line)
+        read = readers.get(job["array"])
+        if read is None:
+            read = readers[job["array"]] = READERS[who](f"{directory}/{job['array']}")
+            if who != "zarr-python":  # which keeps no index
+                for i in range(0, EDGE, SHARD):
+                    for j in range(0, EDGE, SHARD):
+                        read((i, j))
+        seconds, check = measure(read, picks[: job["count"]], job["threads"])
+        print(json.dumps({"seconds": seconds, "check": check}), flush=True)
+
+
+main()

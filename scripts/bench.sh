@@ -1,0 +1,13 @@
+#!/usr/bin/env bash
+# Ours and the peers in one run. ROUNDS=5 is how often each case is measured.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+scripts/venv.sh .bench/venv bench/requirements.txt
+if [ ! -d .bench/data ] || [ bench/make_data.py -nt .bench/data ]; then
+	echo "making the data"
+	.bench/venv/bin/python bench/make_data.py .bench/data
+fi
+go build -o .bench/bin/reads ./bench/reads
+scripts/build-js.sh
+PYTHONPATH=bindings/python/src .bench/venv/bin/python bench/run.py .bench/data .bench "${ROUNDS:-5}"
