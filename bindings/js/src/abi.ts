@@ -1,0 +1,116 @@
+// The numbers of docs/abi.md, version 1: the one place in this binding that
+// knows offsets and codes.
+
+/** The major version of the ABI that this binding speaks. */
+export const ABI_MAJOR = 1;
+
+/** What an import answers when it will complete its token later. */
+export const PENDING = -0x8000_0000;
+
+/** Kinds of operations, as `gh_start` takes them. */
+export const Kind = {
+  open: 1,
+  close: 2,
+  cacheNew: 3,
+  cacheStats: 4,
+  cacheClear: 5,
+  cacheInvalidate: 6,
+  readSubchunk: 7,
+  readEncoded: 8,
+  readRegion: 9,
+  verify: 12,
+  list: 13,
+} as const;
+
+export type Kind = (typeof Kind)[keyof typeof Kind];
+
+/** What `gh_run` says when it returns. */
+export const Run = { idle: 0, more: 1, stalled: 2, reentered: 3 } as const;
+
+/** `gh_result.state`. */
+export const State = { running: 1, ok: 2, failed: 3, panicked: 4 } as const;
+
+/** `gh_result.kind`. */
+export const Answer = { none: 0, bytes: 1, json: 2, located: 3 } as const;
+
+/** Offsets of `gh_mailbox`, all u32. */
+export const Mailbox = {
+  live: 12,
+  done: 16,
+  donePtr: 20,
+  cqPtr: 28,
+  cqCap: 32,
+  panics: 36,
+  reqPtr: 44,
+  reqCap: 48,
+  status: 52,
+  result: 56,
+} as const;
+
+/** Offsets of `gh_result`. */
+export const Result = { state: 0, code: 4, kind: 8, ptr: 12, len: 16, detailPtr: 20, detailLen: 24, object: 28 } as const;
+
+/** Offsets of `gh_read`. */
+export const Read = { store: 0, flags: 4, key: 8, keyLen: 12, ver: 16, verLen: 20, ranges: 24, n: 28 } as const;
+
+/** Offsets of `gh_range`, and its size. */
+export const Range = { off: 0, len: 8, buf: 16, cap: 20, n: 24, size: 32 } as const;
+
+/** Offsets of `gh_list`. */
+export const List = { store: 0, prefix: 4, prefixLen: 8, buf: 12, cap: 16 } as const;
+
+/** Offsets of `gh_fetch`. */
+export const Fetch = {
+  method: 0,
+  methodLen: 4,
+  url: 8,
+  urlLen: 12,
+  header: 16,
+  headerLen: 20,
+  body: 24,
+  bodyCap: 28,
+  answer: 32,
+  answerCap: 36,
+  status: 40,
+  answerLen: 44,
+  flags: 48,
+} as const;
+
+/** `gh_fetch.flags`: the body was longer than `body_cap`. */
+export const FETCH_CUT = 1;
+
+/** Offsets of `gh_info`, and how long a version may be. */
+export const Info = { size: 0, need: 32, verLen: 44, ver: 48, verCap: 128, id: 176, minLen: 180 } as const;
+
+/** Codes of errors by name; `codeName` is the reverse. */
+export const Code = {
+  NotFound: -1,
+  Corrupt: -2,
+  Unsupported: -3,
+  Stale: -4,
+  WrongArray: -5,
+  OutOfRange: -6,
+  Limit: -7,
+  LockTimeout: -8,
+  Locked: -9,
+  NoSpace: -10,
+  ReadOnly: -11,
+  Closed: -12,
+  Invalid: -13,
+  Cancelled: -14,
+  IO: -15,
+  Internal: -16,
+  TooSmall: -17,
+  NotAllowed: -18,
+  Exists: -19,
+} as const;
+
+/** The name of a code: one of the closed set that every Gridhold speaks. */
+export type CodeName = keyof typeof Code;
+
+const names = new Map<number, CodeName>(Object.entries(Code).map(([name, code]) => [code, name as CodeName]));
+
+/** The name of a code; an unknown one is IO. */
+export function codeName(code: number): CodeName {
+  return names.get(code) ?? 'IO';
+}

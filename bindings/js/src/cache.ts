@@ -1,0 +1,94 @@
+import { Kind } from './abi.js';
+import type { Gridhold } from './gridhold.js';
+import { Handle } from './handle.js';
+import { integers, packed } from './request.js';
+
+/** How much a cache may hold. */
+export interface CacheOptions {
+  /** Bytes; default 256 MiB, or less where the instance's memory is small. */
+  budget?: number;
+  /** Remember that a shard is not there. Default: ask again each time. */
+  rememberMissing?: boolean;
+}
+
+/** What a cache has done so far. Sizes are bytes. */
+export interface CacheStats {
+  hits: number;
+  misses: number;
+  loads: number;
+  entries: number;
+  bytes: number;
+  budget: number;
+}
+
+const REMEMBER_MISSING = 1;
+
+/**
+ * Shard indexes of one array, each loaded once however many reads wait for
+ * it, the least recently used dropped first. With another array it is a
+ * WrongArrayError. If the instance dies, the cache begins anew.
+ */
+export class ShardCache {
+  #gridhold: Gridhold;
+  #handle: Handle;
+
+  /** @internal Made by `GridArray.shardCache`. */
+  constructor(gridhold: Gridhold, array: Handle, options: CacheOptions) {
+    const { budget = 0, rememberMissing = false } = options;
+    const [bytes] = integers('budget', [budget]);
+    this.#gridhold = gridhold;
+    this.#handle = new Handle('shard cache', async (guest) => {
+      const request = packed([await array.on(guest), rememberMissing ? REMEMBER_MISSING : 0], [bytes!]);
+      return (await guest.run(Kind.cacheNew, request)).object;
+    });
+    this.#handle.ownedBy(this);
+  }
+
+  /** @internal */
+  get gridhold(): Gridhold {
+    return this.#gridhold;
+  }
+
+  /** @internal */
+  get handle(): Handle {
+    return this.#handle;
+  }
+
+  /** How many indexes it holds. */
+  async size(): Promise<number> {
+    return (await this.stats()).entries;
+  }
+
+  async isEmpty(): Promise<boolean> {
+    return (await this.size()) === 0;
+  }
+
+  async stats(): Promise<CacheStats> {
+    const bytes = await this.#ask(Kind.cacheStats, [], []);
+    return JSON.parse(new TextDecoder().decode(bytes)) as CacheStats;
+  }
+
+  /** Drops everything. */
+  async clear(): Promise<void> {
+    await this.#ask(Kind.cacheClear, [], []);
+  }
+
+  /** Drops the index of one shard, named by its place in the chunk grid. */
+  async invalidate(shard: readonly number[]): Promise<void> {
+    await this.#ask(Kind.cacheInvalidate, [shard.length], integers('shard', shard));
+  }
+
+  /** Twice is fine; closing the array closes its caches too. */
+  close(): void {
+    this.#handle.close();
+  }
+
+  [Symbol.dispose](): void {
+    this.close();
+  }
+
+  async #ask(kind: Kind, words: number[], longs: bigint[]): Promise<Uint8Array> {
+    const guest = await this.#gridhold.guest();
+    return (await guest.run(kind, packed([await this.#handle.on(guest), ...words], longs))).bytes;
+  }
+}

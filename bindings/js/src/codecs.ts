@@ -1,0 +1,70 @@
+// Codecs that the caller lends to the guest. Go compiled to WebAssembly
+// decodes slowly; a page often has a faster decoder at hand. What a lent
+// codec answers is bytes to be checked, never a length to be trusted, and
+// where it fails the guest decodes for itself.
+
+/**
+ * Decodes one chunk. `size` is the most bytes there may be; a decoder that
+ * can stop there should. `configuration` is the codec's, as in the array's
+ * metadata. The input is the codec's own copy.
+ */
+export type DecodeFunction = (
+  encoded: Uint8Array,
+  size: number,
+  configuration: unknown,
+) => Uint8Array | PromiseLike<Uint8Array>;
+
+/** A codec class in the manner of the npm package `numcodecs`. */
+export interface CodecClass {
+  fromConfig(configuration: never): { decode(encoded: Uint8Array): Uint8Array | PromiseLike<Uint8Array> };
+}
+
+/** A codec to lend: a function, a function that pays only from some size on, or a class of `numcodecs`. */
+export type LentCodec = DecodeFunction | { decode: DecodeFunction; minLength?: number } | CodecClass;
+
+/** Codecs by their names in Zarr metadata: `{ zstd: Zstd }`. */
+export type Codecs = Readonly<Record<string, LentCodec>>;
+
+/** A lent codec made ready for one configuration. */
+export interface OpenCodec {
+  /** Smaller outputs, in bytes, are decoded by the guest. */
+  minLength: number;
+  decode(encoded: Uint8Array, size: number): Uint8Array | PromiseLike<Uint8Array>;
+}
+
+/** Makes a lent codec ready; `undefined` where there is none of that name. Throws what the codec throws. */
+export function openCodec(codecs: Codecs, name: string, configuration: unknown): OpenCodec | undefined {
+  const lent = Object.hasOwn(codecs, name) ? codecs[name] : undefined;
+  if (lent === undefined) return undefined;
+  if ('fromConfig' in lent) {
+    const codec = lent.fromConfig({ ...(configuration as object | undefined), id: name } as never);
+    return { minLength: CLASS_MIN_LENGTH, decode: (encoded) => codec.decode(encoded) };
+  }
+  const { decode, minLength = 0 } = typeof lent === 'function' ? { decode: lent } : lent;
+  return { minLength, decode: (encoded, size) => decode(encoded, size, configuration) };
+}
+
+// The classes of numcodecs answer promises, which cost more than the guest
+// needs to decode a small chunk (bench/reads.mjs).
+const CLASS_MIN_LENGTH = 1024;
+
+/** Gzip by the platform's DecompressionStream; worth its cost from some 16 KiB on. */
+export const gzipStream = {
+  minLength: 16384,
+  async decode(encoded: Uint8Array, size: number): Promise<Uint8Array> {
+    const source = new Blob([encoded as Uint8Array<ArrayBuffer>]).stream();
+    const reader = source.pipeThrough(new DecompressionStream('gzip')).getReader();
+    const out = new Uint8Array(size);
+    let at = 0;
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return out.subarray(0, at);
+      if (at + value.length > size) {
+        await reader.cancel();
+        throw new RangeError(`more than ${size} bytes`);
+      }
+      out.set(value, at);
+      at += value.length;
+    }
+  },
+};

@@ -1,0 +1,227 @@
+/// <reference types="node" />
+// One open file: what it holds, which version that is, and whether its name
+// still leads to it.
+
+import * as fs from 'node:fs';
+import { lstat, readlink, realpath, stat } from 'node:fs/promises';
+import { join, sep } from 'node:path';
+
+import { GridholdError, IOError, NotAllowedError, StaleError } from './errors.js';
+import type { ByteRange, ReadAnswer } from './store.js';
+
+/**
+ * Longer than the time within which two changes of a file may get the same
+ * stamp, in milliseconds. A file that changed more recently could change
+ * again without a trace (what git calls racily clean).
+ */
+const TICK = 20;
+
+let raced = 0;
+
+/** One state of a file. */
+interface State {
+  size: number;
+  stamp: string; // all that the system tells of it
+  version: string; // the stamp, unless another state may have the same one
+  changed: number; // ms since 1970
+}
+
+export class FileHandle {
+  readonly key: string;
+  #fd: number;
+  #path: string;
+  #identity: string;
+  #holders = 1;
+  #checked = performance.now();
+  #known: State | undefined;
+  /** Its name is gone: another file may have it now. */
+  gone = false;
+
+  /** Takes an open file over, for one holder. */
+  constructor(key: string, path: string, fd: number, identity: string) {
+    this.key = key;
+    this.#path = path;
+    this.#fd = fd;
+    this.#identity = identity;
+  }
+
+  hold(): void {
+    this.#holders++;
+  }
+
+  /** Closes the file with its last holder. */
+  release(): void {
+    if (--this.#holders === 0) fs.close(this.#fd, () => {}); // read only: nothing to lose
+  }
+
+  /** Whether its name leads to it; looked up when the last look is older than `recheck` milliseconds. */
+  async leads(recheck: number): Promise<boolean> {
+    if (this.gone) return false;
+    const now = performance.now();
+    if (now - this.#checked < recheck) return true;
+    this.#checked = now;
+    try {
+      return identity(await stat(this.#path, { bigint: true })) === this.#identity;
+    } catch {
+      return false; // opening it anew will tell what is wrong
+    }
+  }
+
+  /** Reads ranges of one version; `undefined` where the file was replaced or rewritten meanwhile. Throws StaleError. */
+  async read(ranges: readonly ByteRange[], want: string | undefined, blocking: boolean): Promise<ReadAnswer | undefined> {
+    // With a wanted version only the state after the read decides.
+    let before = want !== undefined && this.#known?.version === want ? this.#known : this.#look();
+    if (want === undefined && isRacy(before)) {
+      await new Promise((resolve) => setTimeout(resolve, TICK));
+      before = this.#look();
+    }
+    if (this.gone) return undefined;
+    if (want !== undefined && before.version !== want) throw stale(this.key);
+    const data: Uint8Array[] = [];
+    for (const range of ranges) data.push(await this.#readRange(range, before.size, blocking));
+    const after = this.#look();
+    if (this.gone) return undefined;
+    if (after.stamp !== before.stamp) {
+      if (want !== undefined) throw stale(this.key);
+      return undefined;
+    }
+    return { data, size: before.size, version: before.version };
+  }
+
+  /** Asks the system; of an open file that is answered from memory, so it may block. */
+  #look(): State {
+    let s: fs.BigIntStats;
+    try {
+      s = fs.fstatSync(this.#fd, { bigint: true });
+    } catch (error) {
+      throw failure(this.key, error);
+    }
+    if (s.nlink === 0n) this.gone = true;
+    const stamp = `${s.size.toString(36)}.${s.mtimeNs.toString(36)}.${s.ctimeNs.toString(36)}.${this.#identity}`;
+    if (this.#known?.stamp === stamp) return this.#known;
+    const changed = Number((s.mtimeNs > s.ctimeNs ? s.mtimeNs : s.ctimeNs) / 1_000_000n);
+    const state = { size: Number(s.size), stamp, version: stamp, changed };
+    if (isRacy(state)) state.version += `~${raced++}`; // no later version equals it
+    else this.#known = state;
+    return state;
+  }
+
+  async #readRange(range: ByteRange, size: number, blocking: boolean): Promise<Uint8Array> {
+    const off = 'suffix' in range ? Math.max(0, size - range.suffix) : range.offset;
+    const most = Math.max(0, size - off);
+    const out = new Uint8Array('suffix' in range ? most : Math.min(range.length ?? most, most));
+    let done = 0;
+    while (done < out.length) {
+      const rest = out.length - done;
+      const n = blocking
+        ? this.#readNow(out, done, rest, off + done)
+        : await new Promise<number>((resolve, reject) => {
+            fs.read(this.#fd, out, done, rest, off + done, (error, n) => (error ? reject(failure(this.key, error)) : resolve(n)));
+          });
+      if (n === 0) break; // shorter than it was; the state after the read tells
+      done += n;
+    }
+    return out.subarray(0, done);
+  }
+
+  #readNow(out: Uint8Array, at: number, length: number, off: number): number {
+    try {
+      return fs.readSync(this.#fd, out, at, length, off);
+    } catch (error) {
+      throw failure(this.key, error);
+    }
+  }
+}
+
+/** Opens a file below a root, which is a real path; `undefined` where there is none. Throws NotAllowedError for what lies outside. */
+export async function openWithin(root: string, key: string): Promise<FileHandle | undefined> {
+  const path = join(root, ...key.split('/'));
+  let real: string;
+  let fd: number;
+  try {
+    real = await realpath(path);
+    if (!within(root, real)) throw leadsOut(key);
+    // Not to wait for the writer of a pipe, nor to follow what became a link.
+    const { O_RDONLY, O_NONBLOCK = 0, O_NOFOLLOW = 0 } = fs.constants;
+    fd = await new Promise((resolve, reject) => {
+      fs.open(real, O_RDONLY | O_NONBLOCK | O_NOFOLLOW, (error, fd) => (error ? reject(error) : resolve(fd)));
+    });
+  } catch (error) {
+    if (!isMissing(error)) throw failure(key, error);
+    await refuseLinkOut(root, key);
+    return undefined;
+  }
+  try {
+    const opened = fs.fstatSync(fd, { bigint: true });
+    if (opened.isDirectory()) throw new IOError(`${key}: is a directory`, { item: key });
+    if (!opened.isFile()) throw new IOError(`${key}: is not a regular file`, { item: key });
+    const id = identity(opened);
+    // A directory on the way may have become a link between the two calls.
+    if (!(await isThere(root, real, fd, id))) throw leadsOut(key);
+    return new FileHandle(key, path, fd, id);
+  } catch (error) {
+    fs.close(fd, () => {});
+    throw failure(key, error);
+  }
+}
+
+/** Whether an open file lies below the root. */
+async function isThere(root: string, real: string, fd: number, id: string): Promise<boolean> {
+  try {
+    return within(root, await readlink(`/proc/self/fd/${fd}`)); // Linux tells what was opened in fact
+  } catch {
+    return (await realpath(real)) === real && identity(await stat(real, { bigint: true })) === id;
+  }
+}
+
+/** A link that leads out is refused also where it leads nowhere, so that nobody learns what is out there. */
+async function refuseLinkOut(root: string, key: string): Promise<void> {
+  let path = root;
+  for (const name of key.split('/')) {
+    path = join(path, name);
+    try {
+      if ((await lstat(path)).isSymbolicLink() && !within(root, await realpath(path))) throw leadsOut(key);
+    } catch (error) {
+      if (error instanceof GridholdError) throw error;
+      if (!isMissing(error)) throw failure(key, error);
+      const isLink = await lstat(path).then((s) => s.isSymbolicLink(), () => false);
+      if (isLink) throw leadsOut(key);
+      return;
+    }
+  }
+}
+
+/** Whether a real path lies below a root, which is one too. */
+export function within(root: string, real: string): boolean {
+  return real === root || real.startsWith(root.endsWith(sep) ? root : root + sep);
+}
+
+export function isMissing(error: unknown): boolean {
+  const code = (error as { code?: unknown }).code;
+  return code === 'ENOENT' || code === 'ENOTDIR';
+}
+
+/** Gives an error of the system the kind that it is. */
+export function failure(item: string, error: unknown): GridholdError {
+  if (error instanceof GridholdError) return error;
+  const { code, message } = error as { code?: string; message: string };
+  const detail = { item, cause: error };
+  if (code === 'EACCES' || code === 'EPERM' || code === 'ELOOP') return new NotAllowedError(`${item}: ${message}`, detail);
+  return new IOError(`${item}: ${message}`, detail);
+}
+
+function leadsOut(key: string): NotAllowedError {
+  return new NotAllowedError(`${key}: leads out of the store`, { item: key });
+}
+
+function stale(key: string): StaleError {
+  return new StaleError(`${key}: the file has changed`, { item: key });
+}
+
+function identity(s: fs.BigIntStats): string {
+  return `${s.ino.toString(36)}.${s.dev.toString(36)}`;
+}
+
+function isRacy(s: State): boolean {
+  return Math.abs(Date.now() - s.changed) < TICK;
+}

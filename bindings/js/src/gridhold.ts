@@ -1,0 +1,230 @@
+// The door: loads the guest, keeps one living instance of it, opens things.
+
+import { Kind } from './abi.js';
+import { GridArray, type ArrayInfo } from './array.js';
+import type { Codecs } from './codecs.js';
+import { ClosedError, InvalidError, LimitError, StaleError } from './errors.js';
+import { GridGroup, type GroupInfo } from './group.js';
+import { Guest } from './guest.js';
+import { Handle } from './handle.js';
+import type { Outside } from './io.js';
+import { compile, type WasmSource } from './loader.js';
+import { DEFAULT_MEMORY } from './memory.js';
+import { HttpStore, StoreTable, storeOf, type Source } from './store.js';
+import { checkByteOrder } from './values.js';
+
+/** How Gridhold is loaded. */
+export interface LoadOptions {
+  /** The guest: a URL, its bytes, or a module compiled by `Gridhold.compile`. Default: the one in the package. */
+  wasm?: WasmSource;
+  /**
+   * The most memory of an instance, in bytes; default 512 MiB. Limits of
+   * chunks and indexes follow from it. A module that is compiled already
+   * keeps the maximum it was compiled with.
+   */
+  memory?: number;
+  /** Codecs lent to the guest. Results are the same with and without. */
+  codecs?: Codecs;
+  /** Lend nothing, whatever `codecs` says. */
+  strict?: boolean;
+  /** Makes HTTP exchanges; for credentials and headers of your own. Default: the platform's `fetch`. */
+  fetch?: typeof fetch;
+  /** Told what the guest wants to be known. Level as in syslog. */
+  log?: (level: number, text: string) => void;
+}
+
+/** What to open, and for how long to wait. */
+export interface OpenOptions {
+  /** Of the node within the store, `"a/b"`; default: the root. */
+  path?: string;
+  /** An abort rejects with the signal's reason. */
+  signal?: AbortSignal | undefined;
+}
+
+/** One node of a group. */
+export interface Entry {
+  path: string;
+  kind: 'array' | 'group';
+  shape?: number[];
+  data_type?: unknown;
+}
+
+/** One thing that is damaged. */
+export interface Damage {
+  item: string;
+  /** Byte offset in the item, or -1. */
+  off: number;
+  text: string;
+}
+
+export class Gridhold {
+  #module: WebAssembly.Module;
+  #memory: number;
+  #outside: Outside;
+  #guest: Guest | undefined;
+  #starting: Promise<Guest> | undefined;
+  #closed = false;
+
+  private constructor(module: WebAssembly.Module, memory: number, outside: Outside) {
+    this.#module = module;
+    this.#memory = memory;
+    this.#outside = outside;
+  }
+
+  /** Loads the guest and starts an instance. Rejects with IOError, CorruptError, LimitError, UnsupportedError. */
+  static async load(options: LoadOptions = {}): Promise<Gridhold> {
+    checkByteOrder();
+    const memory = options.memory ?? DEFAULT_MEMORY;
+    if (!Number.isSafeInteger(memory) || memory <= 0) throw new InvalidError(`memory: ${memory} is not a number of bytes`);
+    const module = await compile(options.wasm, memory);
+    const gridhold = new Gridhold(module, memory, {
+      stores: new StoreTable(),
+      // Called as a plain function: the platform's fetch refuses any other `this`.
+      fetch: options.fetch ?? ((input, init) => fetch(input, init)),
+      codecs: options.strict ? {} : (options.codecs ?? {}),
+      log: options.log ?? (() => {}),
+    });
+    await gridhold.guest();
+    return gridhold;
+  }
+
+  /** Compiles a guest, to be sent to workers and given to `load` there. */
+  static compile(options: Pick<LoadOptions, 'wasm' | 'memory'> = {}): Promise<WebAssembly.Module> {
+    return compile(options.wasm, options.memory ?? DEFAULT_MEMORY);
+  }
+
+  /** Size of the instance's memory now, in bytes. */
+  get memorySize(): number {
+    return this.#guest?.memorySize ?? 0;
+  }
+
+  /** Opens an array. Rejects with NotFoundError, CorruptError, UnsupportedError, InvalidError where it is a group. */
+  openArray(source: Source, options: OpenOptions = {}): Promise<GridArray> {
+    return this.#open(source, 'array', options) as Promise<GridArray>;
+  }
+
+  /** Opens a group. Errors as of `openArray`. */
+  openGroup(source: Source, options: OpenOptions = {}): Promise<GridGroup> {
+    return this.#open(source, 'group', options) as Promise<GridGroup>;
+  }
+
+  /** Opens whatever is there. Errors as of `openArray`. */
+  open(source: Source, options: OpenOptions = {}): Promise<GridArray | GridGroup> {
+    return this.#open(source, 'any', options);
+  }
+
+  /** All nodes below a group. Needs a store that can list, or consolidated metadata. */
+  list(source: Source, options: OpenOptions = {}): Promise<Entry[]> {
+    return this.#ask(Kind.list, source, options) as Promise<Entry[]>;
+  }
+
+  /** Reads every index, checksum and chunk of what is there, and says what is damaged. */
+  verify(source: Source, options: OpenOptions = {}): Promise<{ checked: number; damaged: Damage[] }> {
+    return this.#ask(Kind.verify, source, options) as Promise<{ checked: number; damaged: Damage[] }>;
+  }
+
+  /** Ends the instance. What runs is rejected with ClosedError, and so is every later call. Twice is fine. */
+  close(): void {
+    this.#closed = true;
+    this.#guest?.close();
+  }
+
+  [Symbol.dispose](): void {
+    this.close();
+  }
+
+  /** @internal The living instance; a fresh one where the last has died or panicked. */
+  guest(): Promise<Guest> | Guest {
+    if (this.#closed) throw new ClosedError('gridhold: closed');
+    if (this.#guest?.usable) return this.#guest;
+    this.#starting ??= Guest.start(this.#module, this.#memory, this.#outside).then(
+      (guest) => {
+        this.#starting = undefined;
+        this.#guest = guest;
+        if (this.#closed) guest.close();
+        return guest;
+      },
+      (error: unknown) => {
+        this.#starting = undefined;
+        throw error;
+      },
+    );
+    return this.#starting;
+  }
+
+  async #open(source: Source, node: 'array' | 'group' | 'any', options: OpenOptions): Promise<GridArray | GridGroup> {
+    const { store, release } = this.#acquire(source);
+    const path = options.path ?? '';
+    const request = json({ store, path, node });
+    let first: string | undefined;
+    const handle = new Handle(
+      path || '/',
+      async (guest) => {
+        const reply = await guest.run(Kind.open, request);
+        const text = new TextDecoder().decode(reply.bytes);
+        first ??= text;
+        if (text !== first) throw new StaleError(`${path || '/'}: the metadata has changed since it was opened`, { item: path });
+        return reply.object;
+      },
+      release,
+    );
+    try {
+      await abortable(handle.on(await this.guest()), options.signal);
+      const info = JSON.parse(first!) as ArrayInfo | GroupInfo;
+      if (info.kind === 'group') return new GridGroup(this, source, handle, info);
+      checkShapes(info);
+      return new GridArray(this, handle, info);
+    } catch (error) {
+      handle.close();
+      throw error;
+    }
+  }
+
+  async #ask(kind: typeof Kind.list | typeof Kind.verify, source: Source, options: OpenOptions): Promise<unknown> {
+    const { store, release } = this.#acquire(source);
+    try {
+      const guest = await this.guest();
+      const reply = await guest.run(kind, json({ store, path: options.path ?? '' }), options.signal);
+      return JSON.parse(new TextDecoder().decode(reply.bytes)) as unknown;
+    } finally {
+      release();
+    }
+  }
+
+  /** A source as the guest is told of it, kept in the table until it is released. */
+  #acquire(source: Source): { store: object; release: () => void } {
+    const store = storeOf(source);
+    if (store instanceof HttpStore) {
+      const { forbiddenIsMissing = false, noSuffix = false } = store.options;
+      return {
+        store: { kind: 'http', url: store.url, forbidden_is_missing: forbiddenIsMissing, no_suffix: noSuffix },
+        release: () => {},
+      };
+    }
+    const { stores } = this.#outside;
+    const id = stores.acquire(store);
+    return { store: { kind: 'host', id }, release: () => stores.release(id) };
+  }
+}
+
+function json(value: unknown): Uint8Array {
+  return new TextEncoder().encode(JSON.stringify(value));
+}
+
+/** Waits for what others may wait for too, until the signal. */
+function abortable<T>(promise: Promise<T> | T, signal: AbortSignal | undefined): Promise<T> | T {
+  if (signal === undefined || !(promise instanceof Promise)) return promise;
+  return new Promise((resolve, reject) => {
+    const leave = () => reject(signal.reason);
+    if (signal.aborted) leave();
+    signal.addEventListener('abort', leave, { once: true });
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', leave));
+  });
+}
+
+/** JSON numbers are exact up to 2^53; an array that reaches further is refused. */
+function checkShapes(info: ArrayInfo): void {
+  for (const shape of [info.shape, info.chunk_shape, info.chunk_grid_shape, info.subchunk_grid_shape]) {
+    if (!shape.every(Number.isSafeInteger)) throw new LimitError(`${info.path || '/'}: a shape beyond 2^53`, { item: 'shape' });
+  }
+}

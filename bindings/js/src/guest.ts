@@ -1,0 +1,305 @@
+// One instance of the guest: operations go in, turns of its loop carry them
+// on, answers come out. docs/abi.md is the contract; its sections "Hosts" and
+// "Death" are what this file is about.
+
+import { ABI_MAJOR, Answer, Kind, Mailbox, Result, Run, State, codeName } from './abi.js';
+import { ClosedError, GridholdError, InternalError, UnsupportedError, errorOf } from './errors.js';
+import { Io, type Outside } from './io.js';
+import { Pacer } from './pacer.js';
+import { Wasi } from './wasi.js';
+
+interface Exports {
+  memory: WebAssembly.Memory;
+  _initialize(): void;
+  gh_abi(): number;
+  gh_mailbox(): number;
+  gh_configure(req: number, len: number): number;
+  gh_alloc(n: number): number;
+  gh_free(ptr: number): void;
+  gh_start(kind: number, req: number, len: number): number;
+  gh_run(completions: number, budget: number): number;
+  gh_result(op: number): number;
+  gh_drop(op: number): void;
+}
+
+/** What an operation answered. `bytes` are a copy and belong to the caller. */
+export interface Reply {
+  bytes: Uint8Array<ArrayBuffer>;
+  /** A handle that the operation made, or 0. */
+  object: number;
+}
+
+interface Operation {
+  kind: Kind;
+  request: Uint8Array;
+  id: number; // 0: not begun
+  resolve(reply: Reply): void;
+  reject(error: unknown): void;
+}
+
+/** How long one gh_run may compute, in microseconds, before the page gets a turn. */
+const BUDGET = 8000;
+/** How often in a row a guest may say that it is stalled. */
+const STALLS = 10;
+
+export class Guest {
+  #exports: Exports;
+  #wasi: Wasi;
+  #io: Io;
+  #mailbox = 0;
+  #memory: number;
+  #pacer = new Pacer(() => this.#turn());
+  #waiting: Operation[] = [];
+  #running = new Map<number, Operation>();
+  #abandoned: number[] = [];
+  #completions: { token: number; n: number }[] = [];
+  #stalls = 0;
+  #death: GridholdError | undefined;
+
+  private constructor(exports: Exports, wasi: Wasi, io: Io, memory: number) {
+    this.#exports = exports;
+    this.#wasi = wasi;
+    this.#io = io;
+    this.#memory = memory;
+  }
+
+  /**
+   * Makes an instance with at most `memory` bytes of memory. Throws
+   * UnsupportedError for a guest of another ABI, InternalError for one that
+   * dies while it starts.
+   */
+  static async start(module: WebAssembly.Module, memory: number, outside: Outside): Promise<Guest> {
+    let instance: WebAssembly.Instance | undefined;
+    const buffer = () => (instance!.exports.memory as WebAssembly.Memory).buffer as ArrayBuffer;
+    const wasi = new Wasi(buffer);
+    const io = new Io(buffer, outside, (token, n) => guest.#completed(token, n));
+    const imports = { wasi_snapshot_preview1: wasi.imports(module), gridhold: io.imports() };
+    instance = await WebAssembly.instantiate(module, imports);
+    const guest = new Guest(instance.exports as unknown as Exports, wasi, io, memory);
+    guest.#begin();
+    return guest;
+  }
+
+  /** Whether it takes operations: it lives, and nothing in it has panicked. */
+  get usable(): boolean {
+    return this.#death === undefined && this.#u32(this.#mailbox + Mailbox.panics) === 0;
+  }
+
+  /** Size of the instance's memory in bytes. */
+  get memorySize(): number {
+    return this.#exports.memory.buffer.byteLength;
+  }
+
+  /**
+   * Runs one operation. An abort leaves at once with the signal's reason; all
+   * other failures are GridholdErrors.
+   */
+  run(kind: Kind, request: Uint8Array, signal?: AbortSignal): Promise<Reply> {
+    return new Promise((resolve, reject) => {
+      if (signal?.aborted) return reject(signal.reason);
+      if (this.#death !== undefined) return reject(this.#death);
+      const op: Operation = { kind, request, id: 0, resolve, reject };
+      if (signal !== undefined) {
+        const leave = () => {
+          this.#leave(op);
+          reject(signal.reason);
+        };
+        signal.addEventListener('abort', leave, { once: true });
+        op.resolve = (reply) => {
+          signal.removeEventListener('abort', leave);
+          resolve(reply);
+        };
+        op.reject = (error) => {
+          signal.removeEventListener('abort', leave);
+          reject(error);
+        };
+      }
+      this.#waiting.push(op);
+      this.#pacer.soon();
+    });
+  }
+
+  /** Ends the instance; what runs is rejected with ClosedError. */
+  close(): void {
+    this.#die(new ClosedError('gridhold: closed'));
+  }
+
+  #begin(): void {
+    const e = this.#exports;
+    this.#enter(() => e._initialize());
+    const abi = this.#enter(() => e.gh_abi()) >>> 0;
+    if (abi >>> 16 !== ABI_MAJOR) {
+      throw new UnsupportedError(`gridhold: the guest speaks ABI ${abi >>> 16}.${abi & 0xffff}, this host ${ABI_MAJOR}`);
+    }
+    this.#mailbox = this.#enter(() => e.gh_mailbox()) >>> 0;
+    const request = new TextEncoder().encode(JSON.stringify({ memory: this.#memory }));
+    const code = this.#ask(request, (ptr) => e.gh_configure(ptr, request.length));
+    if (code < 0) throw errorOf(code, `gridhold: ${this.#memory} bytes of memory: ${codeName(code)}`);
+  }
+
+  #turn(): void {
+    if (this.#death !== undefined) return;
+    try {
+      for (const id of this.#abandoned.splice(0)) this.#enter(() => this.#exports.gh_drop(id));
+      this.#startWaiting();
+      const said = this.#run();
+      if (this.#death !== undefined) return; // closed by a lent codec
+      this.#io.begin();
+      this.#plan(said);
+    } catch (error) {
+      // #enter has buried the instance, or this binding misread it: both end it.
+      this.#die(error instanceof GridholdError ? error : this.#internal(error));
+    }
+  }
+
+  #startWaiting(): void {
+    for (const op of this.#waiting.splice(0)) {
+      const id = this.#ask(op.request, (ptr) => this.#exports.gh_start(op.kind, ptr, op.request.length));
+      if (id > 0) {
+        op.id = id;
+        this.#running.set(id, op);
+      } else {
+        op.reject(errorOf(id, `gridhold: ${kindName(op.kind)}: ${codeName(id)}`));
+      }
+    }
+  }
+
+  /** Hands over completions and lets goroutines run. */
+  #run(): number {
+    for (;;) {
+      const batch = this.#completions.splice(0, this.#u32(this.#mailbox + Mailbox.cqCap));
+      const v = this.#view();
+      let at = v.getUint32(this.#mailbox + Mailbox.cqPtr, true);
+      for (const { token, n } of batch) {
+        v.setUint32(at, token, true);
+        v.setInt32(at + 4, n, true);
+        at += 8;
+      }
+      const said = this.#enter(() => this.#exports.gh_run(batch.length, BUDGET)) >>> 0;
+      if (said === Run.reentered) throw new InternalError('gridhold: the guest was entered twice');
+      for (const id of this.#ended()) this.#finish(id);
+      if (this.#completions.length === 0) return said;
+    }
+  }
+
+  #ended(): number[] {
+    const v = this.#view();
+    const list = v.getUint32(this.#mailbox + Mailbox.donePtr, true);
+    const count = v.getUint32(this.#mailbox + Mailbox.done, true);
+    return Array.from({ length: count }, (_, i) => v.getUint32(list + 4 * i, true));
+  }
+
+  #plan(said: number): void {
+    this.#stalls = said === Run.stalled ? this.#stalls + 1 : 0;
+    if (this.#stalls > STALLS) throw new InternalError('gridhold: the guest makes no progress');
+    if (this.#completions.length > 0 || this.#abandoned.length > 0) this.#pacer.soon();
+    else if (said === Run.more) this.#pacer.later(0);
+    else if (said === Run.stalled) this.#pacer.later(1);
+  }
+
+  #finish(id: number): void {
+    const op = this.#running.get(id);
+    if (op === undefined) return; // left by its caller
+    const at = this.#enter(() => this.#exports.gh_result(id)) >>> 0;
+    if (at === 0) throw new InternalError('gridhold: an operation that ended has no result');
+    const v = this.#view();
+    const u32 = (field: number) => v.getUint32(at + field, true);
+    const text = (ptr: number, len: number) => new TextDecoder().decode(this.#bytes(ptr, len));
+    let settle: () => void;
+    if (u32(Result.state) === State.ok) {
+      const length = u32(Result.kind) === Answer.none ? 0 : u32(Result.len);
+      const reply = { bytes: this.#bytes(u32(Result.ptr), length).slice(), object: u32(Result.object) };
+      settle = () => op.resolve(reply);
+    } else {
+      const code = v.getInt32(at + Result.code, true);
+      const error = this.#error(code, text(u32(Result.detailPtr), u32(Result.detailLen)));
+      settle = () => op.reject(error);
+    }
+    this.#running.delete(id);
+    this.#enter(() => this.#exports.gh_drop(id));
+    settle();
+  }
+
+  #error(code: number, detail: string): GridholdError {
+    if (detail === '') return errorOf(code, `gridhold: ${codeName(code)}`);
+    const { format, item, off, text } = JSON.parse(detail) as { format?: string; item?: string; off?: number; text: string };
+    const offset = off === undefined || off < 0 ? undefined : off;
+    return errorOf(code, text, { format, item, offset, cause: this.#io.causeOf(text) });
+  }
+
+  #completed(token: number, n: number): void {
+    if (this.#death !== undefined) return;
+    this.#completions.push({ token, n });
+    this.#pacer.soon();
+  }
+
+  /** Its caller waits no longer: the operation is dropped in the next turn. */
+  #leave(op: Operation): void {
+    if (op.id === 0) {
+      this.#waiting = this.#waiting.filter((other) => other !== op);
+      return;
+    }
+    this.#running.delete(op.id);
+    this.#abandoned.push(op.id);
+    this.#pacer.soon();
+  }
+
+  /** Lays a request into the guest for the time of one call. */
+  #ask(request: Uint8Array, call: (ptr: number) => number): number {
+    const own = this.#mailbox === 0 || request.length > this.#u32(this.#mailbox + Mailbox.reqCap);
+    const ptr = own
+      ? this.#enter(() => this.#exports.gh_alloc(request.length)) >>> 0
+      : this.#u32(this.#mailbox + Mailbox.reqPtr);
+    if (ptr === 0) return -7; // Limit
+    this.#bytes(ptr, request.length).set(request);
+    try {
+      return this.#enter(() => call(ptr));
+    } finally {
+      if (own && this.#death === undefined) this.#enter(() => this.#exports.gh_free(ptr));
+    }
+  }
+
+  /** Calls an export. Whatever is thrown out of one means that the instance is dead. */
+  #enter<T>(call: () => T): T {
+    try {
+      return call();
+    } catch (thrown) {
+      const error = this.#internal(thrown);
+      this.#die(error);
+      throw error;
+    }
+  }
+
+  #internal(cause: unknown): InternalError {
+    const words = this.#wasi.lastWords.split('\n').find((line) => /^(panic|fatal error|runtime):/.test(line));
+    const what = cause instanceof Error ? cause.message : String(cause);
+    return new InternalError(`gridhold: the guest died: ${words ?? what}`, { cause });
+  }
+
+  #die(error: GridholdError): void {
+    if (this.#death !== undefined) return;
+    this.#death = error;
+    const left = [...this.#running.values(), ...this.#waiting];
+    this.#running.clear();
+    this.#waiting = [];
+    this.#completions = [];
+    this.#io.abandon();
+    for (const op of left) op.reject(error);
+  }
+
+  #u32(at: number): number {
+    return this.#view().getUint32(at, true);
+  }
+
+  #view(): DataView {
+    return new DataView(this.#exports.memory.buffer);
+  }
+
+  #bytes(ptr: number, len: number): Uint8Array<ArrayBuffer> {
+    return new Uint8Array(this.#exports.memory.buffer as ArrayBuffer, ptr, len);
+  }
+}
+
+function kindName(kind: Kind): string {
+  return Object.entries(Kind).find(([, value]) => value === kind)?.[0] ?? String(kind);
+}

@@ -1,0 +1,80 @@
+// A thing that lives in an instance, with the recipe by which it was made.
+// Instances die; a handle then makes its thing again on the next one.
+
+import { Kind } from './abi.js';
+import { ClosedError } from './errors.js';
+import type { Guest } from './guest.js';
+
+/** Makes the thing on an instance and gives its number there. Not tied to any caller's signal: others may wait for it too. */
+export type Recipe = (guest: Guest) => Promise<number>;
+
+/** The part that outlives its owner, so that a forgotten owner can be closed. */
+interface Slot {
+  guest: Guest | undefined;
+  id: Promise<number> | number;
+  closed: boolean;
+  release: () => void;
+}
+
+// Neither slot nor recipe may refer to the owner, or it would never be forgotten.
+const forgotten = new FinalizationRegistry<Slot>(close);
+
+export class Handle {
+  #what: string;
+  #recipe: Recipe;
+  #slot: Slot;
+
+  /** `what` names the thing in errors; `release` is called once, when it is closed or forgotten. */
+  constructor(what: string, recipe: Recipe, release: () => void = () => {}) {
+    this.#what = what;
+    this.#recipe = recipe;
+    this.#slot = { guest: undefined, id: 0, closed: false, release };
+  }
+
+  /** Closes the thing when `owner` is garbage. */
+  ownedBy(owner: object): void {
+    forgotten.register(owner, this.#slot, this.#slot);
+  }
+
+  /** Its number on an instance, at once where it is there already. Throws or rejects with ClosedError after `close`. */
+  on(guest: Guest): Promise<number> | number {
+    const slot = this.#slot;
+    if (slot.closed) throw new ClosedError(`${this.#what}: closed`);
+    if (slot.guest === guest) return slot.id;
+    slot.guest = guest;
+    const made = this.#recipe(guest);
+    slot.id = made;
+    made.then(
+      (id) => {
+        if (slot.id === made) slot.id = id;
+      },
+      () => {
+        if (slot.id === made) slot.guest = undefined; // the next caller tries again
+      },
+    );
+    return made;
+  }
+
+  get closed(): boolean {
+    return this.#slot.closed;
+  }
+
+  /** Twice is fine. */
+  close(): void {
+    forgotten.unregister(this.#slot);
+    close(this.#slot);
+  }
+}
+
+function close(slot: Slot): void {
+  if (slot.closed) return;
+  slot.closed = true;
+  const { guest, id } = slot;
+  const done = async () => {
+    const request = new Uint8Array(4);
+    new DataView(request.buffer).setUint32(0, await id, true);
+    await guest?.run(Kind.close, request);
+  };
+  // Whatever fails here, the thing is gone: its instance is, or it was never made.
+  done().catch(() => {}).finally(slot.release);
+}

@@ -1,0 +1,399 @@
+// The inputs and outputs of one instance: what its imports ask, carried out
+// on stores, fetch and timers, and answered by completions.
+//
+// An import only notes what is asked and answers PENDING: caller's code runs
+// after the export has returned, and therefore may call Gridhold as it likes.
+// The one exception is a lent codec, which may answer at once.
+
+import { Code, Fetch, FETCH_CUT, Info, List, PENDING, Range, Read } from './abi.js';
+import { openCodec, type Codecs, type OpenCodec } from './codecs.js';
+import { GridholdError, IOError, InternalError, InvalidError, LimitError, StaleError, UnsupportedError } from './errors.js';
+import type { ByteRange, Store, StoreTable } from './store.js';
+
+/** What an instance is given by its host. */
+export interface Outside {
+  stores: StoreTable;
+  fetch: typeof fetch;
+  codecs: Codecs;
+  log: (level: number, text: string) => void;
+}
+
+/** A token that is out. */
+interface Pending {
+  token: number;
+  abort: AbortController;
+  work: (p: Pending) => Promise<number> | number;
+}
+
+const FAILURES_KEPT = 256;
+
+/** Thrown by a continuation that finds its token released: nothing may be written any more. */
+class Released extends Error {}
+
+export class Io {
+  #memory: () => ArrayBuffer;
+  #outside: Outside;
+  #complete: (token: number, n: number) => void;
+  #pending = new Map<number, Pending>();
+  #later: (() => void)[] = [];
+  #codecs = new Map<number, OpenCodec>();
+  #failures = new Map<number, GridholdError>();
+  #thrown: { text: string; error: unknown }[] = [];
+
+  /** `memory` gives the instance's memory as it is now; `complete` hands a completion to its loop. */
+  constructor(memory: () => ArrayBuffer, outside: Outside, complete: (token: number, n: number) => void) {
+    this.#memory = memory;
+    this.#outside = outside;
+    this.#complete = complete;
+  }
+
+  /** The functions of the import module `gridhold`. None of them throws. */
+  imports(): WebAssembly.ModuleImports {
+    return {
+      read_ranges: (token: number, req: number, info: number) =>
+        this.#ask(token, (p) => this.#read(p, req >>> 0, info >>> 0)),
+      list: (token: number, req: number, info: number) => this.#ask(token, (p) => this.#list(p, req >>> 0, info >>> 0)),
+      fetch: (token: number, req: number, _info: number) => this.#ask(token, (p) => this.#fetch(p, req >>> 0)),
+      sleep: (token: number, ms: number) => this.#ask(token, (p) => sleep(ms >>> 0, p.abort.signal)),
+      codec_open: (token: number, cfg: number, len: number, info: number) =>
+        this.#now(token, () => this.#openCodec(cfg >>> 0, len >>> 0, info >>> 0)),
+      codec: (token: number, id: number, op: number, src: number, srcLen: number, dst: number, dstLen: number) =>
+        this.#now(token, () => this.#codec(token, id, op, src >>> 0, srcLen >>> 0, dst >>> 0, dstLen >>> 0)),
+      cancel: (token: number) => this.#cancel(token),
+      tick: () => 0,
+      error_detail: (token: number, ptr: number, cap: number) => this.#detail(token, ptr >>> 0, cap >>> 0),
+      log: (level: number, ptr: number, len: number) => {
+        const text = this.#text(ptr >>> 0, len >>> 0);
+        this.#later.push(() => this.#outside.log(level, text));
+      },
+    };
+  }
+
+  /** Begins what was asked during the last export. Not to be called from inside one. */
+  begin(): void {
+    for (const start of this.#later.splice(0)) start();
+  }
+
+  /** Lets go of everything that is out: the instance is dead. */
+  abandon(): void {
+    const out = [...this.#pending.values()];
+    this.#pending.clear();
+    this.#later.length = 0;
+    for (const p of out) p.abort.abort();
+  }
+
+  /** What a store, fetch or codec threw, found by the text that came back from the guest. */
+  causeOf(text: string): unknown {
+    const found = this.#thrown.find((t) => t.text !== '' && text.endsWith(t.text));
+    return found?.error;
+  }
+
+  #ask(token: number, work: Pending['work']): number {
+    const p: Pending = { token, work, abort: new AbortController() };
+    this.#pending.set(token, p);
+    this.#later.push(() => void this.#perform(p));
+    return PENDING;
+  }
+
+  async #perform(p: Pending): Promise<void> {
+    if (this.#pending.get(p.token) !== p) return;
+    let n: number;
+    try {
+      n = await p.work(p);
+      this.#check(p);
+    } catch (thrown) {
+      if (this.#pending.get(p.token) !== p) return;
+      n = this.#failed(p.token, thrown);
+    }
+    this.#pending.delete(p.token);
+    this.#complete(p.token, n);
+  }
+
+  #now(token: number, work: () => number): number {
+    try {
+      return work();
+    } catch (thrown) {
+      return this.#failed(token, thrown);
+    }
+  }
+
+  /** After every await: is the token still ours to write for? */
+  #check(p: Pending): void {
+    if (this.#pending.get(p.token) !== p) throw new Released();
+  }
+
+  #cancel(token: number): number {
+    const p = this.#pending.get(token);
+    if (p !== undefined) {
+      this.#pending.delete(token);
+      this.#later.push(() => p.abort.abort()); // listeners are caller's code
+    }
+    return 0; // RELEASED: continuations write only while the token is out
+  }
+
+  #failed(token: number, thrown: unknown): number {
+    const error = asGridholdError(thrown);
+    this.#failures.delete(token);
+    this.#failures.set(token, error);
+    if (this.#failures.size > FAILURES_KEPT) this.#failures.delete(this.#failures.keys().next().value!);
+    this.#thrown = [{ text: error.message, error: thrown }, ...this.#thrown.slice(0, 31)];
+    return Code[error.code];
+  }
+
+  #detail(token: number, ptr: number, cap: number): number {
+    const error = this.#failures.get(token);
+    if (error === undefined) return 0;
+    this.#failures.delete(token);
+    const { format, item, offset = -1 } = error;
+    const encode = (text: string) =>
+      new TextEncoder().encode(JSON.stringify({ code: Code[error.code], format, item, off: offset, text }));
+    let bytes = encode(error.message);
+    if (bytes.length > cap) bytes = encode(error.message.slice(0, Math.max(0, (error.message.length - (bytes.length - cap)) >> 1)));
+    if (bytes.length > cap) return 0;
+    this.#bytes(ptr, bytes.length).set(bytes);
+    return bytes.length;
+  }
+
+  async #read(p: Pending, req: number, info: number): Promise<number> {
+    const v = this.#view();
+    const u32 = (at: number) => v.getUint32(req + at, true);
+    const key = this.#text(u32(Read.key), u32(Read.keyLen));
+    const wanted = this.#text(u32(Read.ver), u32(Read.verLen));
+    const list = u32(Read.ranges);
+    const ranges = Array.from({ length: u32(Read.n) }, (_, i) => byteRange(v, list + i * Range.size));
+    const store = this.#store(u32(Read.store));
+
+    const answer = await store.read(key, ranges, wanted || undefined, p.abort.signal);
+    this.#check(p);
+    if (answer === undefined) return Code.NotFound;
+
+    const { data, size = -1, version = '' } = answer;
+    if (wanted !== '' && version !== wanted) throw new StaleError(`${key}: the object has changed`, { item: key });
+    checkAnswer(key, ranges, data);
+    const need = this.#tooSmall(list, data);
+    const w = this.#view();
+    if (need > 0) {
+      w.setBigInt64(info + Info.need, BigInt(need), true);
+      return Code.TooSmall;
+    }
+    this.#writeVersion(info, key, version);
+    w.setBigInt64(info + Info.size, BigInt(size), true);
+    data.forEach((bytes, i) => {
+      const range = list + i * Range.size;
+      this.#bytes(w.getUint32(range + Range.buf, true), bytes.length).set(bytes);
+      w.setInt32(range + Range.n, bytes.length, true);
+    });
+    return data.length;
+  }
+
+  /** The largest answer if one does not fit its buffer, or 0. */
+  #tooSmall(list: number, data: Uint8Array[]): number {
+    const v = this.#view();
+    const fits = data.every((bytes, i) => bytes.length <= v.getUint32(list + i * Range.size + Range.cap, true));
+    return fits ? 0 : Math.max(...data.map((bytes) => bytes.length));
+  }
+
+  #writeVersion(info: number, key: string, version: string): void {
+    const bytes = new TextEncoder().encode(version);
+    if (bytes.length > Info.verCap) {
+      throw new InvalidError(`${key}: the store's version has more than ${Info.verCap} bytes`, { item: key });
+    }
+    this.#view().setUint32(info + Info.verLen, bytes.length, true);
+    this.#bytes(info + Info.ver, bytes.length).set(bytes);
+  }
+
+  async #list(p: Pending, req: number, info: number): Promise<number> {
+    const v = this.#view();
+    const prefix = this.#text(v.getUint32(req + List.prefix, true), v.getUint32(req + List.prefixLen, true));
+    const store = this.#store(v.getUint32(req + List.store, true));
+    if (store.list === undefined) throw new UnsupportedError('the store cannot list', { item: prefix });
+
+    const names = await store.list(prefix, p.abort.signal);
+    this.#check(p);
+    const encoded = names.map((name) => new TextEncoder().encode(name));
+    const size = encoded.reduce((sum, name) => sum + 4 + name.length, 0);
+    const w = this.#view();
+    if (size > w.getUint32(req + List.cap, true)) {
+      w.setBigInt64(info + Info.need, BigInt(size), true);
+      return Code.TooSmall;
+    }
+    let at = w.getUint32(req + List.buf, true);
+    for (const name of encoded) {
+      w.setUint32(at, name.length, true);
+      this.#bytes(at + 4, name.length).set(name);
+      at += 4 + name.length;
+    }
+    return size;
+  }
+
+  async #fetch(p: Pending, req: number): Promise<number> {
+    const v = this.#view();
+    const text = (at: number) => this.#text(v.getUint32(req + at, true), v.getUint32(req + at + 4, true));
+    const url = text(Fetch.url);
+    const headers: [string, string][] = text(Fetch.header)
+      .split('\r\n')
+      .filter((line) => line !== '')
+      .map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1).trim()]);
+
+    try {
+      const response = await this.#outside.fetch(url, { method: text(Fetch.method), headers, signal: p.abort.signal });
+      this.#check(p);
+      if (response.url !== '' && new URL(response.url).protocol !== new URL(url).protocol) {
+        throw new IOError(`${url}: redirected to another scheme`, { item: url });
+      }
+      const { length, cut } = await this.#body(p, response, req);
+      const w = this.#view();
+      w.setUint32(req + Fetch.status, response.status, true);
+      w.setUint32(req + Fetch.flags, cut ? FETCH_CUT : 0, true);
+      w.setUint32(req + Fetch.answerLen, this.#answerHeader(response, req), true);
+      return length;
+    } catch (cause) {
+      if (cause instanceof Released || cause instanceof GridholdError) throw cause;
+      throw new IOError(`${url}: ${reason(cause)}${crossOrigin(url)}`, { item: url, cause });
+    }
+  }
+
+  /** Moves the body into the guest as it comes, and stops where it is longer than wanted. */
+  async #body(p: Pending, response: Response, req: number): Promise<{ length: number; cut: boolean }> {
+    const cap = this.#view().getUint32(req + Fetch.bodyCap, true);
+    let length = 0;
+    if (response.body === null) return { length, cut: false };
+    const reader = response.body.getReader();
+    for (;;) {
+      const { done, value } = await reader.read();
+      this.#check(p);
+      if (done) return { length, cut: false };
+      const part = value.subarray(0, cap - length);
+      this.#bytes(this.#view().getUint32(req + Fetch.body, true) + length, part.length).set(part);
+      length += part.length;
+      if (part.length < value.length) {
+        reader.cancel().catch(() => {}); // nobody waits for how the rest ends
+        return { length, cut: true };
+      }
+    }
+  }
+
+  /** Writes as many whole header lines as there is room for. */
+  #answerHeader(response: Response, req: number): number {
+    // The platform has unpacked a whole answer already. Of a part it cannot
+    // have made sense; there the guest must see the header and refuse.
+    const unpacked = response.status !== 206 && response.headers.has('content-encoding');
+    const v = this.#view();
+    const out = this.#bytes(v.getUint32(req + Fetch.answer, true), v.getUint32(req + Fetch.answerCap, true));
+    let at = 0;
+    response.headers.forEach((value, name) => {
+      if (unpacked && (name === 'content-encoding' || name === 'content-length')) return;
+      const line = new TextEncoder().encode(`${name}: ${value}\r\n`);
+      if (at + line.length > out.length) return;
+      out.set(line, at);
+      at += line.length;
+    });
+    return at;
+  }
+
+  #openCodec(cfg: number, len: number, info: number): number {
+    const { name, configuration } = JSON.parse(this.#text(cfg, len)) as { name: string; configuration?: unknown };
+    const codec = openCodec(this.#outside.codecs, name, configuration);
+    if (codec === undefined) return Code.Unsupported;
+    const id = this.#codecs.size + 1;
+    this.#codecs.set(id, codec);
+    const v = this.#view();
+    v.setUint32(info + Info.id, id, true);
+    v.setUint32(info + Info.minLen, codec.minLength, true);
+    return 0;
+  }
+
+  #codec(token: number, id: number, op: number, src: number, srcLen: number, dst: number, dstLen: number): number {
+    const codec = this.#codecs.get(id);
+    if (codec === undefined || op !== 0) return Code.Unsupported;
+    // Whatever a lent codec makes that is not exactly what is wanted, and
+    // whatever it throws, sends the guest to its own decoder: so results and
+    // errors are the same with and without.
+    const put = (bytes: Uint8Array): number => {
+      if (!(bytes instanceof Uint8Array) || bytes.length !== dstLen) return Code.Unsupported;
+      this.#bytes(dst, dstLen).set(bytes);
+      return dstLen;
+    };
+    let decoded: Uint8Array | PromiseLike<Uint8Array>;
+    try {
+      decoded = codec.decode(this.#bytes(src, srcLen).slice(), dstLen);
+    } catch {
+      return Code.Unsupported;
+    }
+    if (decoded instanceof Uint8Array) return put(decoded);
+    const settled = Promise.resolve(decoded).catch(() => undefined);
+    return this.#ask(token, async (p) => {
+      const bytes = await settled;
+      this.#check(p);
+      return bytes === undefined ? Code.Unsupported : put(bytes);
+    });
+  }
+
+  #store(id: number): Store {
+    const store = this.#outside.stores.get(id);
+    if (store === undefined) throw new InternalError(`there is no store ${id}`);
+    return store;
+  }
+
+  #view(): DataView {
+    return new DataView(this.#memory());
+  }
+
+  #bytes(ptr: number, len: number): Uint8Array<ArrayBuffer> {
+    return new Uint8Array(this.#memory(), ptr, len);
+  }
+
+  #text(ptr: number, len: number): string {
+    return new TextDecoder().decode(this.#bytes(ptr, len));
+  }
+}
+
+/** Reads a `gh_range`. Throws LimitError beyond 2^53, where numbers of JavaScript are no longer exact. */
+function byteRange(v: DataView, at: number): ByteRange {
+  const off = v.getBigInt64(at + Range.off, true);
+  const len = v.getBigInt64(at + Range.len, true);
+  if (off + len > Number.MAX_SAFE_INTEGER || off > Number.MAX_SAFE_INTEGER || len > Number.MAX_SAFE_INTEGER) {
+    throw new LimitError(`a range at ${off} of ${len} bytes lies beyond 2^53`);
+  }
+  if (off < 0n) return { suffix: Number(len) };
+  return len < 0n ? { offset: Number(off) } : { offset: Number(off), length: Number(len) };
+}
+
+function checkAnswer(key: string, ranges: readonly ByteRange[], data: Uint8Array[]): void {
+  const right =
+    Array.isArray(data) &&
+    data.length === ranges.length &&
+    data.every((bytes, i) => {
+      const range = ranges[i]!;
+      const most = 'suffix' in range ? range.suffix : range.length;
+      return bytes instanceof Uint8Array && bytes.length <= (most ?? Infinity);
+    });
+  if (!right) throw new IOError(`${key}: the store did not answer the ranges it was asked for`, { item: key });
+}
+
+function sleep(ms: number, signal: AbortSignal): Promise<number> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => resolve(0), ms);
+    signal.addEventListener('abort', () => clearTimeout(timer), { once: true });
+  });
+}
+
+function asGridholdError(thrown: unknown): GridholdError {
+  if (thrown instanceof GridholdError) return thrown;
+  const code = (thrown as { name?: unknown } | null)?.name === 'AbortError' ? 'Cancelled' : 'IO';
+  return new GridholdError(code, reason(thrown), { cause: thrown });
+}
+
+/** What an error says, with the cause that fetch hides one level down. */
+function reason(thrown: unknown): string {
+  if (!(thrown instanceof Error)) return String(thrown);
+  const { message, cause } = thrown;
+  return cause instanceof Error && cause.message !== '' ? `${message}: ${cause.message}` : message;
+}
+
+/** A browser does not tell a dead line from a refusal by the cross-origin rules, so both are named. */
+function crossOrigin(url: string): string {
+  const origin = (globalThis as { location?: { origin: string } }).location?.origin;
+  if (origin === undefined || origin === new URL(url).origin) return '';
+  return ' (or the server does not allow this page to read it: cross-origin rules)';
+}

@@ -1,0 +1,129 @@
+// Where bytes come from.
+
+import { InvalidError, UnsupportedError } from './errors.js';
+
+/**
+ * Bytes of an object, in the manner of `slice`: `length` of them from
+ * `offset`, or all from there; or the last `suffix` of them.
+ */
+export type ByteRange = { offset: number; length?: number } | { suffix: number };
+
+/** What a store read. */
+export interface ReadAnswer {
+  /** The bytes of each range, in order, all of one version. A range past the object's end is answered short. */
+  data: Uint8Array[];
+  /** Of the whole object, in bytes, where the store knows it. */
+  size?: number | undefined;
+  /**
+   * Names this state of the object's bytes; only equality means anything. At
+   * most 128 bytes as UTF-8. A store without versions leaves it out, and then
+   * a rewritten object is not noticed.
+   */
+  version?: string | undefined;
+}
+
+/**
+ * Objects under keys (`"a/b/c/0/1"`). Any object with these methods is a
+ * store. Calls overlap. What a store throws becomes the `cause` of an
+ * IOError; a GridholdError keeps its kind.
+ */
+export interface Store {
+  /**
+   * Reads ranges of one object; `undefined` means that there is none. Where
+   * `version` is given the answer must be of that version: a store may check
+   * by itself and throw StaleError; otherwise the answer's version is
+   * compared. `signal` tells that nobody waits any longer.
+   */
+  read(
+    key: string,
+    ranges: readonly ByteRange[],
+    version: string | undefined,
+    signal: AbortSignal,
+  ): ReadAnswer | undefined | PromiseLike<ReadAnswer | undefined>;
+
+  /**
+   * The names directly under a prefix (`""` or ending in `/`), without the
+   * prefix, sorted; names that have others below end in `/`. Only listing
+   * needs it.
+   */
+  list?(prefix: string, signal: AbortSignal): readonly string[] | PromiseLike<readonly string[]>;
+}
+
+/** How an HTTP store takes what a server says. */
+export interface HttpOptions {
+  /** Take 403 for "no such object", as some object stores answer without a right to list. Default: an error. */
+  forbiddenIsMissing?: boolean;
+  /** Never ask for the last n bytes; ask for the size first. For servers that do not know suffix ranges. */
+  noSuffix?: boolean;
+}
+
+/** A directory of objects behind a URL. Its rules (ranges, tags, retries, escaping) are the guest's own. */
+export class HttpStore {
+  constructor(
+    /** Absolute. */
+    readonly url: string,
+    readonly options: Readonly<HttpOptions>,
+  ) {}
+}
+
+/**
+ * Makes a store of a URL. A relative one is taken relative to the page.
+ * Throws InvalidError for what is not a URL, UnsupportedError for one that is
+ * not http or https.
+ */
+export function httpStore(url: string | URL, options: HttpOptions = {}): HttpStore {
+  const base = (globalThis as { location?: { href: string } }).location?.href;
+  let parsed: URL;
+  try {
+    parsed = new URL(url, base);
+  } catch (cause) {
+    throw new InvalidError(`not a URL: ${url}`, { item: String(url), cause });
+  }
+  if (parsed.protocol !== 'http:' && parsed.protocol !== 'https:') {
+    throw new UnsupportedError(`${parsed.protocol} URLs have no store here; for files see @gridhold/gridhold/node`, {
+      item: String(url),
+    });
+  }
+  return new HttpStore(parsed.href, { ...options });
+}
+
+/** Whatever an array can be opened from: a URL, `httpStore(…)`, or a store. */
+export type Source = string | URL | HttpStore | Store;
+
+/** Makes a store of a source. Throws InvalidError for what is none. */
+export function storeOf(source: Source): HttpStore | Store {
+  if (source instanceof HttpStore) return source;
+  if (typeof source === 'string' || source instanceof URL) return httpStore(source);
+  if (typeof source?.read === 'function') return source;
+  throw new InvalidError('a URL or an object with a read method is wanted');
+}
+
+/** The stores of the caller's that an instance may ask for, by number. The same object keeps its number while it is in use. */
+export class StoreTable {
+  #byId = new Map<number, { store: Store; users: number }>();
+  #ids = new Map<Store, number>();
+  #next = 1;
+
+  /** Counts one more user of a store; undo with `release`. */
+  acquire(store: Store): number {
+    let id = this.#ids.get(store);
+    if (id === undefined) {
+      id = this.#next++;
+      this.#ids.set(store, id);
+      this.#byId.set(id, { store, users: 0 });
+    }
+    this.#byId.get(id)!.users++;
+    return id;
+  }
+
+  release(id: number): void {
+    const entry = this.#byId.get(id);
+    if (entry === undefined || --entry.users > 0) return;
+    this.#byId.delete(id);
+    this.#ids.delete(entry.store);
+  }
+
+  get(id: number): Store | undefined {
+    return this.#byId.get(id)?.store;
+  }
+}
