@@ -27,6 +27,14 @@ type Bytes interface {
 	EncodedSize(n int64) (max int64, fixed bool)
 }
 
+// Copies reports whether what b decodes never shares memory with its input:
+// only then may the input's buffer be used again. A codec of a caller's says
+// so with a method Copies() bool.
+func Copies(b Bytes) bool {
+	c, ok := b.(interface{ Copies() bool })
+	return ok && c.Copies()
+}
+
 // New makes the built-in codec of a name as Zarr v3 spells it. It returns
 // ErrUnsupported for a name that it does not know and ErrInvalid for a
 // configuration that is wrong. configuration may be nil.

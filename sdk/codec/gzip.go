@@ -28,6 +28,8 @@ var gzipReaders = sync.Pool{New: func() any { return new(gzipReader) }}
 
 func (gzipCodec) Name() string { return "gzip" }
 
+func (gzipCodec) Copies() bool { return true }
+
 func (gzipCodec) Decode(_ context.Context, dst, src []byte, limit int) ([]byte, error) {
 	r := gzipReaders.Get().(*gzipReader)
 	defer gzipReaders.Put(r)

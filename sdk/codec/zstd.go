@@ -31,6 +31,8 @@ var zstdDecoders = sync.Pool{New: func() any {
 
 func (zstdCodec) Name() string { return "zstd" }
 
+func (zstdCodec) Copies() bool { return true }
+
 func (zstdCodec) Decode(_ context.Context, dst, src []byte, limit int) ([]byte, error) {
 	dst = room(dst, limit)
 	n := len(dst)

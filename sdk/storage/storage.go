@@ -11,7 +11,10 @@
 // Every adapter is held by the suite of package storagetest.
 package storage
 
-import "context"
+import (
+	"context"
+	"reflect"
+)
 
 // Range names bytes of an object.
 //
@@ -111,4 +114,16 @@ func ReadAll(ctx context.Context, s Store, key string, limit int64) ([]byte, Obj
 		return nil, info, tooLarge(key, limit)
 	}
 	return bs[0], info, nil
+}
+
+// Same reports whether two stores are one: the same Store, or two that name
+// the same thing with a method Identity() string that is not empty.
+func Same(a, b Store) bool {
+	type named interface{ Identity() string }
+	if x, ok := a.(named); ok {
+		if y, ok := b.(named); ok && x.Identity() != "" && x.Identity() == y.Identity() {
+			return true
+		}
+	}
+	return reflect.TypeOf(a).Comparable() && reflect.TypeOf(b).Comparable() && a == b
 }

@@ -1,0 +1,84 @@
+package zarr
+
+import (
+	"encoding/hex"
+	"encoding/json"
+)
+
+// ArrayDescription is what "gridhold info --json" prints of an array, and
+// all that a host needs to know of it.
+type ArrayDescription struct {
+	Kind       string `json:"kind"`
+	Path       string `json:"path"`
+	ZarrFormat int    `json:"zarr_format"`
+
+	Shape          []int64         `json:"shape"`
+	ChunkShape     []int64         `json:"chunk_shape"`
+	ChunkGridShape []int64         `json:"chunk_grid_shape"`
+	DataType       string          `json:"data_type"`
+	ItemSize       int64           `json:"item_size"`
+	FillValue      json.RawMessage `json:"fill_value"`
+	FillHex        string          `json:"fill_hex"` // bytes of one element
+
+	IsSharded              bool    `json:"is_sharded"`
+	ExclusivelySharded     bool    `json:"exclusively_sharded"`
+	OrderTransposed        bool    `json:"order_transposed"` // a transposition lies around the shards
+	SubchunkShape          []int64 `json:"subchunk_shape"`   // null if not sharded
+	EffectiveSubchunkShape []int64 `json:"effective_subchunk_shape"`
+	SubchunkGridShape      []int64 `json:"subchunk_grid_shape"`
+	ChunksPerShard         []int64 `json:"chunks_per_shard,omitempty"` // stored axes
+	IndexLocation          string  `json:"index_location,omitempty"`
+	IndexSize              int64   `json:"index_size,omitempty"` // bytes as stored
+
+	Codecs         json.RawMessage `json:"codecs"`
+	SubchunkCodecs json.RawMessage `json:"subchunk_codecs"` // those that one subchunk is decoded with
+	HostReadable   bool            `json:"host_readable"`   // the shard table and subchunk_codecs are all that a read needs
+
+	ChunkKeyEncoding keyEncoding     `json:"chunk_key_encoding"`
+	Attributes       json.RawMessage `json:"attributes"`
+	DimensionNames   []*string       `json:"dimension_names"` // null if none are named
+}
+
+// Describe returns an ArrayDescription.
+func (a *Array) Describe() any {
+	m := a.meta
+	d := ArrayDescription{
+		Kind: a.Kind(), Path: a.path, ZarrFormat: 3,
+		Shape: m.shape, ChunkShape: a.ChunkShape(), ChunkGridShape: a.grid,
+		DataType: m.dtype.Name(), ItemSize: m.dtype.Size(), FillValue: m.fillText, FillHex: hex.EncodeToString(m.fill),
+		IsSharded: a.IsSharded(), ExclusivelySharded: a.IsExclusivelySharded(), OrderTransposed: m.codecs.order != nil && a.shards != nil,
+		SubchunkShape: a.SubchunkShape(), EffectiveSubchunkShape: a.subEdge, SubchunkGridShape: a.subGrid,
+		Codecs: m.codecText, SubchunkCodecs: m.codecs.text,
+		ChunkKeyEncoding: m.keys, Attributes: m.attributes,
+	}
+	if s := a.shards; s != nil {
+		d.ChunksPerShard, d.IndexSize, d.IndexLocation = s.regular.per, s.regular.indexSize, "end"
+		if s.atStart {
+			d.IndexLocation = "start"
+		}
+		d.SubchunkCodecs = s.inner.text
+		d.HostReadable = d.ExclusivelySharded && s.inner.sharding() == nil
+	}
+	if m.names != nil {
+		d.DimensionNames = make([]*string, len(m.names))
+		for i := range m.names {
+			if m.names[i] != "" {
+				d.DimensionNames[i] = &m.names[i]
+			}
+		}
+	}
+	return d
+}
+
+// GroupDescription is what "gridhold info --json" prints of a group.
+type GroupDescription struct {
+	Kind       string          `json:"kind"`
+	Path       string          `json:"path"`
+	ZarrFormat int             `json:"zarr_format"`
+	Attributes json.RawMessage `json:"attributes"`
+}
+
+// Describe returns a GroupDescription.
+func (g *Group) Describe() any {
+	return GroupDescription{Kind: g.Kind(), Path: g.path, ZarrFormat: 3, Attributes: g.meta.attributes}
+}

@@ -1,0 +1,139 @@
+package zarr
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+
+	"github.com/gridhold/gridhold/sdk/fault"
+	"github.com/gridhold/gridhold/sdk/storage"
+)
+
+// Group is a group of a store, opened for reading. Its methods may be called
+// concurrently.
+type Group struct {
+	store storage.Store
+	path  string
+	meta  *metadata
+	o     Options
+}
+
+// Kind is "group".
+func (g *Group) Kind() string { return "group" }
+
+// Path is the path of the group in its store, "" for the root.
+func (g *Group) Path() string { return g.path }
+
+// Metadata is the text of zarr.json as it was read.
+func (g *Group) Metadata() []byte { return g.meta.raw }
+
+// Attributes is the JSON object of the user's attributes.
+func (g *Group) Attributes() json.RawMessage { return g.meta.attributes }
+
+// Entry is one node of a listing.
+type Entry struct {
+	Path     string  `json:"path"` // in the store
+	Kind     string  `json:"kind"` // "array" or "group"
+	Shape    []int64 `json:"shape,omitempty"`
+	DataType string  `json:"data_type,omitempty"`
+	Error    string  `json:"error,omitempty"` // why the node cannot be opened
+}
+
+// maxNodes and maxLevels bound a listing.
+const (
+	maxNodes  = 1 << 20
+	maxLevels = 64
+)
+
+// List returns the nodes below the group at a path, in order of their paths.
+// A node whose metadata cannot be opened is listed with its error.
+// ErrUnsupported for a store that cannot list.
+func List(ctx context.Context, st storage.Store, path string, o Options) ([]Entry, error) {
+	if _, err := OpenGroup(ctx, st, path, o); err != nil {
+		return nil, err
+	}
+	lister, ok := st.(storage.Lister)
+	if !ok {
+		return nil, fault.New(fault.ErrUnsupported, "zarr", "/"+path, "this store cannot list its keys")
+	}
+	var out []Entry
+	err := walk(ctx, st, lister, path, o, maxLevels, func(e Entry) error {
+		if len(out) == maxNodes {
+			return fault.New(fault.ErrLimit, "zarr", "/"+path, "more than "+itoa(maxNodes)+" nodes")
+		}
+		out = append(out, e)
+		return nil
+	})
+	return out, err
+}
+
+// walk calls f for each node below the group at path.
+func walk(ctx context.Context, st storage.Store, l storage.Lister, path string, o Options, levels int, f func(Entry) error) error {
+	if levels == 0 {
+		return fault.New(fault.ErrLimit, "zarr", "/"+path, "groups are nested deeper than "+itoa(maxLevels))
+	}
+	names, err := l.List(ctx, prefixOf(path))
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		name, dir := strings.CutSuffix(name, "/")
+		child := prefixOf(path) + name
+		if !dir || checkPath(name) != nil {
+			continue
+		}
+		n, err := Open(ctx, st, child, o)
+		if errors.Is(err, fault.ErrNotFound) {
+			continue // not a node: an implicit group is none
+		}
+		e := Entry{Path: child}
+		switch n := n.(type) {
+		case *Array:
+			e.Kind, e.Shape, e.DataType = n.Kind(), n.Shape(), n.DataType().Name()
+		case *Group:
+			e.Kind = n.Kind()
+		}
+		if err != nil {
+			if fault.CodeOf(err) == fault.CodeCancelled {
+				return err
+			}
+			e.Kind, e.Error = "unknown", err.Error()
+		}
+		if err := f(e); err != nil {
+			return err
+		}
+		if e.Kind == "group" {
+			if err := walk(ctx, st, l, child, o, levels-1, f); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// chunkKeys returns the keys of an array that exist, if the store can list:
+// what a walk over the whole grid would find, however large the grid is.
+func chunkKeys(ctx context.Context, a *Array, l storage.Lister) (map[string]bool, error) {
+	keys := map[string]bool{}
+	var visit func(prefix string, levels int) error
+	visit = func(prefix string, levels int) error {
+		names, err := l.List(ctx, prefix)
+		if err != nil {
+			return err
+		}
+		for _, name := range names {
+			// A directory in the place of a chunk is a key too: it will be
+			// found damaged when it is read.
+			keys[prefix+strings.TrimSuffix(name, "/")] = true
+			if strings.HasSuffix(name, "/") && levels > 0 {
+				if err := visit(prefix+name, levels-1); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}
+	levels := len(a.meta.shape) + 1
+	return keys, visit(prefixOf(a.path), levels)
+}

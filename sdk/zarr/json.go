@@ -1,0 +1,194 @@
+package zarr
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strconv"
+
+	"github.com/gridhold/gridhold/sdk/fault"
+)
+
+// maxDepth bounds the nesting of metadata; deeper is refused before it is
+// parsed, since parsers and codecs recurse over it.
+const maxDepth = 64
+
+// fields is a JSON object with its values kept as text, so that numbers keep
+// all their digits and names their case.
+type fields map[string]json.RawMessage
+
+func invalid(field, why string) error { return fault.New(fault.ErrInvalid, "metadata", field, why) }
+
+// badMetadata marks what a store holds as damaged: to the caller who opens
+// it, it is not an invalid argument.
+func badMetadata(item string, err error) error {
+	kind := fault.ErrCorrupt
+	if code := fault.CodeOf(err); code != fault.CodeInvalid {
+		kind = fault.Of(code)
+	}
+	return &fault.Error{Format: "zarr", Item: item, Off: -1, Why: err.Error(), Err: kind}
+}
+
+// parseObject parses one JSON object and nothing after it.
+func parseObject(raw []byte) (fields, error) {
+	if err := checkDepth(raw); err != nil {
+		return nil, err
+	}
+	return object("", raw)
+}
+
+func checkDepth(raw []byte) error {
+	depth, text, escaped := 0, false, false
+	for _, c := range raw {
+		switch {
+		case escaped:
+			escaped = false
+		case text:
+			escaped = c == '\\'
+			text = c != '"'
+		case c == '"':
+			text = true
+		case c == '{' || c == '[':
+			if depth++; depth > maxDepth {
+				return invalid("", "nested deeper than "+strconv.Itoa(maxDepth))
+			}
+		case c == '}' || c == ']':
+			depth--
+		}
+	}
+	return nil
+}
+
+func object(field string, raw json.RawMessage) (fields, error) {
+	var f fields
+	if err := json.Unmarshal(raw, &f); err != nil {
+		return nil, invalid(field, jsonWhy(err, "an object"))
+	}
+	if f == nil {
+		return nil, invalid(field, "is null, want an object")
+	}
+	return f, nil
+}
+
+func list(field string, raw json.RawMessage) ([]json.RawMessage, error) {
+	var l []json.RawMessage
+	if err := json.Unmarshal(raw, &l); err != nil {
+		return nil, invalid(field, jsonWhy(err, "a list"))
+	}
+	if l == nil {
+		return nil, invalid(field, "is null, want a list")
+	}
+	return l, nil
+}
+
+func text(field string, raw json.RawMessage) (string, error) {
+	var s string
+	if !isText(raw) {
+		return "", invalid(field, "want a string, got "+brief(raw))
+	}
+	if err := json.Unmarshal(raw, &s); err != nil {
+		return "", invalid(field, err.Error())
+	}
+	return s, nil
+}
+
+// integer parses a JSON integer: no fraction, no exponent, all 64 bits.
+func integer(field string, raw json.RawMessage) (int64, error) {
+	n, err := strconv.ParseInt(string(raw), 10, 64)
+	if err != nil {
+		return 0, invalid(field, "want an integer, got "+brief(raw))
+	}
+	return n, nil
+}
+
+// sizes parses a list of integers that are at least min.
+func sizes(field string, raw json.RawMessage, min int64) ([]int64, error) {
+	l, err := list(field, raw)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]int64, len(l))
+	for i, r := range l {
+		if out[i], err = integer(field, r); err != nil {
+			return nil, err
+		}
+		if out[i] < min {
+			return nil, invalid(field, itoa(out[i])+" is less than "+itoa(min))
+		}
+	}
+	return out, nil
+}
+
+func isText(raw json.RawMessage) bool { return len(raw) > 0 && raw[0] == '"' }
+func isNull(raw json.RawMessage) bool { return raw == nil || string(raw) == "null" }
+
+// brief quotes a value for an error text, cut short.
+func brief(raw json.RawMessage) string {
+	const most = 40
+	if len(raw) > most {
+		return string(raw[:most]) + "…"
+	}
+	return string(raw)
+}
+
+func jsonWhy(err error, want string) string {
+	var t *json.UnmarshalTypeError
+	if te, ok := err.(*json.UnmarshalTypeError); ok {
+		t = te
+		return "want " + want + ", got " + t.Value
+	}
+	return err.Error()
+}
+
+// extension is a data type, grid, key encoding or codec as metadata names
+// it: an object, or since v3.1 the bare name.
+type extension struct {
+	name   string
+	config fields          // empty if absent
+	raw    json.RawMessage // configuration as text; nil if absent
+}
+
+func parseExtension(field string, raw json.RawMessage) (extension, error) {
+	if isText(raw) {
+		name, err := text(field, raw)
+		return extension{name: name}, err
+	}
+	f, err := object(field, raw)
+	if err != nil {
+		return extension{}, err
+	}
+	for k := range f {
+		if k != "name" && k != "configuration" && k != "must_understand" {
+			return extension{}, invalid(field, "unknown member "+strconv.Quote(k))
+		}
+	}
+	e := extension{raw: f["configuration"]}
+	if e.name, err = text(field+".name", f["name"]); err != nil {
+		return extension{}, err
+	}
+	if isNull(e.raw) {
+		e.raw = nil
+	} else if e.config, err = object(field+"."+e.name, e.raw); err != nil {
+		return extension{}, err
+	}
+	return e, nil
+}
+
+// only refuses configuration members that this code does not know.
+func (e extension) only(field string, known ...string) error {
+	for k := range e.config {
+		if !slices.Contains(known, k) {
+			return invalid(field+"."+e.name, "unknown member "+strconv.Quote(k))
+		}
+	}
+	return nil
+}
+
+// compact returns JSON without white space.
+func compact(raw json.RawMessage) json.RawMessage {
+	var b bytes.Buffer
+	if json.Compact(&b, raw) != nil {
+		return raw
+	}
+	return b.Bytes()
+}

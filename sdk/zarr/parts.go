@@ -1,0 +1,144 @@
+package zarr
+
+import (
+	"context"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/gridhold/gridhold/sdk/fault"
+	"github.com/gridhold/gridhold/sdk/storage"
+)
+
+// eachPart calls f for each subchunk that the block from lo to hi of a shard
+// touches.
+func eachPart(ref shardRef, lo, hi []int64, out view, f func(part) error) error {
+	sub := ref.codec.sub
+	axes := len(sub)
+	l, err := ref.codec.layout(ref.shape)
+	if err != nil {
+		return err
+	}
+	first, count := make([]int64, axes), make([]int64, axes)
+	total := int64(1)
+	for i := range sub {
+		first[i] = lo[i] / sub[i]
+		count[i] = (hi[i]-1)/sub[i] - first[i] + 1
+		total *= count[i]
+	}
+	idx, at := make([]int64, axes), make([]int64, axes)
+	for k := range total {
+		unravel(k, count, idx)
+		edges := make([]int64, 2*axes)
+		p := part{lo: edges[:axes:axes], hi: edges[axes:]}
+		for i := range idx {
+			idx[i] += first[i]
+			origin := idx[i] * sub[i]
+			p.lo[i] = max(lo[i]-origin, 0)
+			p.hi[i] = min(hi[i]-origin, sub[i])
+			at[i] = origin + p.lo[i] - lo[i]
+		}
+		p.i, p.out = linear(idx, l.per), out.at(at)
+		if err := f(p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// decodeParts reads the stored bytes of subchunks of one shard in one batch
+// and decodes them side by side.
+func (r reader) decodeParts(ctx context.Context, ref shardRef, parts []part, item int64) error {
+	if len(parts) == 0 {
+		return nil
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	s := ref.codec
+	slices.SortFunc(parts, func(a, b part) int { return int(min(max(a.r.Off-b.r.Off, -1), 1)) })
+	rs := make([]storage.Range, len(parts))
+	for i, p := range parts {
+		rs[i] = p.r
+	}
+	stored, err := ref.from.read(ctx, rs)
+	if err != nil {
+		return err
+	}
+	// Runs of subchunks, so that a goroutine costs little beside its work.
+	run := max(1, min(16, len(parts)/(2*runtime.GOMAXPROCS(0))))
+	return parallel((len(parts)+run-1)/run, runtime.GOMAXPROCS(0), func(k int) error {
+		for i := k * run; i < min((k+1)*run, len(parts)); i++ {
+			p := parts[i]
+			if err := decodeInto(ctx, s.inner, stored[i], s.sub, p.lo, p.hi, p.out); err != nil {
+				return r.partError(err, ref, p)
+			}
+			if r.tick != nil {
+				if err := r.tick(ctx); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// partError says which subchunk of a shard a failure belongs to.
+func (r reader) partError(err error, ref shardRef, p part) error {
+	if fault.CodeOf(err) == fault.CodeCancelled {
+		return err
+	}
+	what := "subchunk " + itoa(p.i) + " of the shard"
+	if ref.from.key != "" {
+		what = ref.from.key + " " + what
+	}
+	return &fault.Error{Format: "zarr", Item: what, Off: p.r.Off, Err: err}
+}
+
+// chunksAtOnce is how many chunks of a region are on their way at a time.
+// More than there are processors: a cold shard waits for its index first.
+const chunksAtOnce = 16
+
+// parallel calls f for 0 to n-1, at most width at a time, and returns the
+// first failure. After a failure no further call is started.
+func parallel(n, width int, f func(int) error) error {
+	width = min(n, width)
+	if width <= 1 {
+		for i := range n {
+			if err := f(i); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	var next atomic.Int64
+	var failed atomic.Bool
+	var once sync.Once
+	var first error
+	fail := func(err error) {
+		failed.Store(true)
+		once.Do(func() { first = err })
+	}
+	var wg sync.WaitGroup
+	wg.Add(width)
+	for range width {
+		fault.Go(func() {
+			for !failed.Load() {
+				i := int(next.Add(1)) - 1
+				if i >= n {
+					break
+				}
+				if err := f(i); err != nil {
+					fail(err)
+				}
+			}
+			wg.Done()
+		}, func(err error) {
+			fail(err)
+			wg.Done()
+		})
+	}
+	wg.Wait()
+	return first
+}

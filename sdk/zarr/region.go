@@ -1,0 +1,246 @@
+package zarr
+
+import (
+	"context"
+	"errors"
+	"strconv"
+
+	"github.com/gridhold/gridhold/sdk/fault"
+	"github.com/gridhold/gridhold/sdk/storage"
+)
+
+// RetrieveRegion returns the elements from start to stop (exclusive) per
+// axis: C order, little endian. Only the subchunks that the region touches are
+// read, those of one shard in one batch; shards are read side by side. Errors
+// are those of RetrieveSubchunk; ErrOutOfRange for a region that is not within
+// the array. An empty region is fine.
+func (a *Array) RetrieveRegion(ctx context.Context, start, stop []int64, o ReadOptions) ([]byte, error) {
+	if err := o.Cache.check(a); err != nil {
+		return nil, err
+	}
+	if len(start) != len(a.meta.shape) || len(stop) != len(a.meta.shape) {
+		return nil, fault.New(fault.ErrInvalid, "zarr", "/"+a.path, "region has "+strconv.Itoa(len(start))+" and "+strconv.Itoa(len(stop))+" axes, the array "+strconv.Itoa(len(a.meta.shape)))
+	}
+	for i, n := range a.meta.shape {
+		if start[i] < 0 || start[i] > stop[i] || stop[i] > n {
+			return nil, fault.New(fault.ErrOutOfRange, "zarr", "/"+a.path, "region "+tuple(start)+".."+tuple(stop)+" is not within "+tuple(a.meta.shape))
+		}
+	}
+	return a.box(ctx, start, stop, o)
+}
+
+// RetrieveChunk returns the elements of the chunk (shard) at a place in the
+// chunk grid, at its full shape. Errors are those of RetrieveSubchunk.
+func (a *Array) RetrieveChunk(ctx context.Context, idx []int64, o ReadOptions) ([]byte, error) {
+	if err := o.Cache.check(a); err != nil {
+		return nil, err
+	}
+	if err := a.checkIndex(idx, a.grid); err != nil {
+		return nil, err
+	}
+	edge := a.meta.grid.chunkShape(idx)
+	start, stop := make([]int64, len(idx)), make([]int64, len(idx))
+	for i := range idx {
+		start[i] = a.meta.grid.origin(i, idx[i])
+		stop[i] = start[i] + edge[i]
+	}
+	return a.box(ctx, start, stop, o)
+}
+
+// box reads the elements from start to stop, which may reach past the
+// array's edge as far as chunks do.
+func (a *Array) box(ctx context.Context, start, stop []int64, o ReadOptions) ([]byte, error) {
+	n := make([]int64, len(start))
+	for i := range n {
+		n[i] = stop[i] - start[i]
+	}
+	item := a.meta.dtype.Size()
+	size, ok := product(append([]int64{item}, n...)...)
+	if err := a.o.Limits.check("region", size, ok); err != nil {
+		return nil, err
+	}
+	out := buffer(o.Dst, size)
+	if size == 0 {
+		return out, nil
+	}
+	first, count := make([]int64, len(n)), make([]int64, len(n))
+	for i := range n {
+		first[i] = a.meta.grid.find(i, start[i])
+		count[i] = a.meta.grid.find(i, stop[i]-1) - first[i] + 1
+	}
+	chunks, _ := product(count...)
+	target := cOrder(out, n, item)
+	return out, parallel(int(chunks), chunksAtOnce, func(k int) error {
+		idx := make([]int64, len(n))
+		unravel(int64(k), count, idx)
+		edge := make([]int64, len(n))
+		for i := range idx {
+			idx[i] += first[i]
+		}
+		shape := a.meta.grid.chunkShape(idx)
+		lo, hi := make([]int64, len(n)), make([]int64, len(n)) // within the chunk
+		for i := range idx {
+			origin := a.meta.grid.origin(i, idx[i])
+			lo[i] = max(start[i]-origin, 0)
+			hi[i] = min(stop[i]-origin, shape[i])
+			edge[i] = origin + lo[i] - start[i]
+		}
+		return a.chunkBox(ctx, idx, lo, hi, target.at(edge), o)
+	})
+}
+
+// chunkBox reads a block of one chunk into out. lo and hi count from the
+// chunk's first element.
+func (a *Array) chunkBox(ctx context.Context, idx, lo, hi []int64, out view, o ReadOptions) error {
+	c := a.meta.codecs
+	for attempt := 0; ; attempt++ {
+		fresh := o.Reload || attempt > 0
+		if fresh && o.Cache != nil {
+			o.Cache.drop(linear(idx, a.grid))
+		}
+		ref := shardRef{from: a.chunk(idx)}
+		if a.shards != nil {
+			ref = a.shardRef(idx, fresh)
+		}
+		r := reader{cache: o.Cache, limits: a.o.Limits, tick: a.o.Tick}
+		err := r.chunk(ctx, c, ref, a.meta.grid.chunkShape(idx), lo, hi, out)
+		if errors.Is(err, fault.ErrNotFound) {
+			fillBox(out, extent(lo, hi), c.elem.fill)
+			return nil
+		}
+		if !again(err, attempt) {
+			return chunkError(err, ref.from.key)
+		}
+	}
+}
+
+func chunkError(err error, key string) error {
+	var e *fault.Error
+	if err == nil || fault.CodeOf(err) == fault.CodeCancelled || errors.As(err, &e) && e.Format == "zarr" {
+		return err
+	}
+	return &fault.Error{Format: "zarr", Item: key, Off: -1, Err: err}
+}
+
+// reader reads blocks of chunks.
+type reader struct {
+	cache  *ShardCache
+	limits Limits
+	tick   func(context.Context) error
+}
+
+func extent(lo, hi []int64) []int64 {
+	n := make([]int64, len(lo))
+	for i := range n {
+		n[i] = hi[i] - lo[i]
+	}
+	return n
+}
+
+// chunk reads a block of one chunk of a shape. ref is used if the chunk is a
+// shard; ErrNotFound says that there is no such chunk.
+func (r reader) chunk(ctx context.Context, c *chain, ref shardRef, shape, lo, hi []int64, out view) error {
+	if s := c.sharding(); s != nil {
+		if len(c.bytes) > 0 {
+			b, err := ref.from.all(ctx, r.limits.chunk())
+			if err != nil {
+				return err
+			}
+			if b, err = c.decodeBytes(ctx, nil, b, ref.shape); err != nil {
+				return err
+			}
+			ref.from = inMemory(b)
+		}
+		return r.shard(ctx, ref, permute(lo, c.order), permute(hi, c.order), out.permute(c.order))
+	}
+	if err := r.limits.check("chunk", c.size(shape), true); err != nil {
+		return err
+	}
+	b, err := ref.from.all(ctx, r.limits.chunk())
+	if err != nil {
+		return err
+	}
+	return decodeInto(ctx, c, b, shape, lo, hi, out)
+}
+
+// decodeInto decodes a chunk and copies a block of it.
+func decodeInto(ctx context.Context, c *chain, b []byte, shape, lo, hi []int64, out view) error {
+	item := c.elem.dtype.Size()
+	var dst []byte
+	p := scratch.Get().(*[]byte)
+	defer scratch.Put(p)
+	if c.copies {
+		*p = buffer(*p, c.size(shape))
+		dst = *p
+	}
+	b, err := c.decode(ctx, dst, b, shape)
+	if err != nil {
+		return err
+	}
+	copyBox(out, cOrder(b, shape, item).at(lo), extent(lo, hi), item)
+	return nil
+}
+
+// part is a subchunk that a block touches.
+type part struct {
+	i      int64   // in the shard
+	lo, hi []int64 // within the subchunk
+	out    view
+	r      storage.Range
+}
+
+// shard reads a block of one shard; lo and hi count stored axes.
+func (r reader) shard(ctx context.Context, ref shardRef, lo, hi []int64, out view) error {
+	s := ref.codec
+	x, err := shardIndex(ctx, r.cache, ref)
+	if err != nil {
+		return err
+	}
+	item := s.elem.dtype.Size()
+	if x.missing {
+		fillBox(out, extent(lo, hi), s.elem.fill)
+		return nil
+	}
+	if ref.from.store != nil {
+		ref.from.version = x.info.Version
+	}
+	if err := r.limits.check("subchunk", s.inner.size(s.sub), true); err != nil {
+		return err
+	}
+	nested := s.inner.sharding() != nil && len(s.inner.bytes) == 0
+	var batch []part
+	var bytes int64
+	err = eachPart(ref, lo, hi, out, func(p part) error {
+		off, n, ok := x.at(p.i)
+		if !ok {
+			fillBox(p.out, extent(p.lo, p.hi), s.elem.fill)
+			return nil
+		}
+		if nested {
+			in := ref.below(s.inner.sharding(), p.i, ref.from.within(off, n))
+			o := s.inner.order
+			return r.shard(ctx, in, permute(p.lo, o), permute(p.hi, o), p.out.permute(o))
+		}
+		if max, fixed := s.inner.encodedSize(s.sub); fixed && n != max {
+			return r.partError(wrongLength(off, n, max), ref, p)
+		}
+		if err := r.limits.check("stored subchunk", n, true); err != nil {
+			return err
+		}
+		p.r = storage.Range{Off: off, Len: n}
+		if batch, bytes = append(batch, p), bytes+n; bytes < maxBatch {
+			return nil
+		}
+		err := r.decodeParts(ctx, ref, batch, item)
+		batch, bytes = batch[:0], 0
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return r.decodeParts(ctx, ref, batch, item)
+}
+
+// maxBatch is how many stored bytes of one shard are in memory at once,
+// unless one subchunk has more.
+const maxBatch = 16 << 20

@@ -1,0 +1,126 @@
+package zarr
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/gridhold/gridhold/sdk/fault"
+	"github.com/gridhold/gridhold/sdk/storage"
+)
+
+// source is the stored bytes of a chunk or of a shard within a shard:
+// a range of an object, or bytes in memory.
+type source struct {
+	store   storage.Store // nil: in memory
+	mem     []byte
+	key     string
+	off     int64 // of the value in the object
+	size    int64 // of the value in bytes; -1: it is the whole object
+	version storage.Version
+}
+
+func inMemory(b []byte) source { return source{mem: b, size: int64(len(b))} }
+
+// within is a part of the source as a source.
+func (s source) within(off, n int64) source {
+	if s.store == nil {
+		return inMemory(s.mem[off : off+n : off+n])
+	}
+	s.off, s.size = off, n // offsets of an index count from the object, see ShardIndex.At
+	return s
+}
+
+// all returns the whole value. ErrNotFound if there is no object.
+func (s source) all(ctx context.Context, limit int64) ([]byte, error) {
+	switch {
+	case s.store == nil:
+		return s.mem, nil
+	case s.size < 0:
+		bs, _, err := s.store.ReadRanges(ctx, s.key, []storage.Range{{Off: 0, Len: limit + 1}}, s.version)
+		if err != nil {
+			return nil, err
+		}
+		if int64(len(bs[0])) > limit {
+			return nil, fault.New(fault.ErrLimit, "zarr", s.key, "has more than "+itoa(limit)+" bytes")
+		}
+		return bs[0], nil
+	case s.size > limit:
+		return nil, fault.New(fault.ErrLimit, "zarr", s.key, "has "+itoa(s.size)+" bytes, over the limit of "+itoa(limit))
+	}
+	buf := make([]byte, s.size)
+	return buf, s.readInto(ctx, s.off, buf)
+}
+
+// readInto fills dst from off of the object.
+func (s source) readInto(ctx context.Context, off int64, dst []byte) error {
+	if s.store == nil {
+		copy(dst, s.mem[off:])
+		return nil
+	}
+	n, _, err := storage.ReadInto(ctx, s.store, s.key, off, dst, s.version)
+	if err != nil {
+		return s.gone(err)
+	}
+	if n != len(dst) {
+		return s.short(off+int64(n), int64(len(dst)), int64(n))
+	}
+	return nil
+}
+
+// gone turns "not found" into ErrStale where ranges of the object were known:
+// it was there when its index was read.
+func (s source) gone(err error) error {
+	if errors.Is(err, fault.ErrNotFound) {
+		return fault.New(fault.ErrStale, "zarr", s.key, "was removed")
+	}
+	return err
+}
+
+func (s source) short(off, want, got int64) error {
+	return fault.At(fault.ErrCorrupt, "zarr", s.key, off, "ends after "+itoa(got)+" of "+itoa(want)+" bytes")
+}
+
+// maxGap is how many bytes between two ranges are read rather than asked
+// around. Kept small: it is for what writers leave between subchunks, not
+// for remote stores, which have a rule of their own.
+const maxGap = 512
+
+// read returns ranges of the object, which are in order of their offsets.
+// Neighbours are read as one and share a buffer.
+func (s source) read(ctx context.Context, rs []storage.Range) ([][]byte, error) {
+	out := make([][]byte, len(rs))
+	if s.store == nil {
+		for i, r := range rs {
+			out[i] = s.mem[r.Off : r.Off+r.Len : r.Off+r.Len]
+		}
+		return out, nil
+	}
+	var joined []storage.Range
+	first := make([]int, 0, len(rs)) // of the ranges that a joined one covers
+	for i, r := range rs {
+		if k := len(joined) - 1; k >= 0 && r.Off >= joined[k].Off && r.Off <= joined[k].Off+joined[k].Len+maxGap {
+			joined[k].Len = max(joined[k].Len, r.Off+r.Len-joined[k].Off)
+			continue
+		}
+		joined, first = append(joined, r), append(first, i)
+	}
+	bs, _, err := s.store.ReadRanges(ctx, s.key, joined, s.version)
+	if err != nil {
+		return nil, s.gone(err)
+	}
+	for k, b := range bs {
+		if int64(len(b)) != joined[k].Len {
+			return nil, s.short(joined[k].Off+int64(len(b)), joined[k].Len, int64(len(b)))
+		}
+		end := len(rs)
+		if k+1 < len(first) {
+			end = first[k+1]
+		}
+		for i := first[k]; i < end; i++ {
+			at := rs[i].Off - joined[k].Off
+			out[i] = slices.Clip(b[at : at+rs[i].Len])
+		}
+	}
+	return out, nil
+}
