@@ -43,7 +43,7 @@ func parseChain(field string, raw json.RawMessage, elem element, shape []int64, 
 		return nil, err
 	}
 	if len(l) == 0 {
-		return nil, invalid(field, "is empty")
+		return nil, malformed(field, "is empty")
 	}
 	if _, ok := product(append([]int64{elem.dtype.Size()}, shape...)...); !ok {
 		return nil, fault.New(fault.ErrLimit, "metadata", field, "a chunk has more than 2^63 bytes")
@@ -55,7 +55,7 @@ func parseChain(field string, raw json.RawMessage, elem element, shape []int64, 
 		}
 	}
 	if c.serial == nil {
-		return nil, invalid(field, "no codec turns the array into bytes")
+		return nil, malformed(field, "no codec turns the array into bytes")
 	}
 	p, isPlain := c.serial.(plain)
 	c.copies = !isPlain || p.swap || c.order != nil
@@ -74,7 +74,7 @@ func (c *chain) parse(field string, raw json.RawMessage, shape []int64, o Option
 	switch e.name {
 	case "transpose", "bytes", "sharding_indexed":
 		if c.serial != nil {
-			return invalid(field, strconv.Quote(e.name)+" comes after the array has become bytes")
+			return malformed(field, strconv.Quote(e.name)+" comes after the array has become bytes")
 		}
 	}
 	switch e.name {
@@ -93,7 +93,7 @@ func (c *chain) parse(field string, raw json.RawMessage, shape []int64, o Option
 			if _, err := codec.New(e.name, e.raw); err != nil {
 				return unknownCodec(field, err)
 			}
-			return invalid(field, strconv.Quote(e.name)+" comes before the array has become bytes")
+			return malformed(field, strconv.Quote(e.name)+" comes before the array has become bytes")
 		}
 		var b codec.Bytes
 		if b, err = newBytesCodec(e, o); err == nil {

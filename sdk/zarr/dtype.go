@@ -16,7 +16,7 @@ type DataType interface {
 	// Size is the number of bytes of an element.
 	Size() int64
 	// ParseFill returns the bytes of one element from a fill value as
-	// metadata writes it: ErrInvalid if it is of the wrong kind or out of
+	// metadata writes it: ErrCorrupt if it is of the wrong kind or out of
 	// range.
 	ParseFill(raw json.RawMessage) ([]byte, error)
 	// Swap reverses the byte order of every number in b, in place. It does
@@ -42,7 +42,7 @@ func parseDataType(raw json.RawMessage) (DataType, error) {
 }
 
 func badFill(raw json.RawMessage, name string) error {
-	return invalid("fill_value", brief(raw)+" is not a value of "+name)
+	return malformed("fill_value", brief(raw)+" is not a value of "+name)
 }
 
 // fillBits reads the bits of a fill value that metadata spells in

@@ -43,7 +43,7 @@ func parseGrid(raw []byte, shape []int64) (grid, error) {
 		return nil, err
 	}
 	if len(chunk) != len(shape) {
-		return nil, invalid("chunk_grid.chunk_shape", "has "+strconv.Itoa(len(chunk))+" axes, the array "+strconv.Itoa(len(shape)))
+		return nil, malformed("chunk_grid.chunk_shape", "has "+strconv.Itoa(len(chunk))+" axes, the array "+strconv.Itoa(len(shape)))
 	}
 	return regular{gridShape(shape, chunk), chunk}, nil
 }

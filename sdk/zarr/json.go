@@ -3,6 +3,7 @@ package zarr
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strconv"
 
@@ -17,16 +18,16 @@ const maxDepth = 64
 // all their digits and names their case.
 type fields map[string]json.RawMessage
 
-func invalid(field, why string) error { return fault.New(fault.ErrInvalid, "metadata", field, why) }
+// malformed is the error for metadata that contradicts the specification.
+func malformed(field, why string) error { return fault.New(fault.ErrCorrupt, "metadata", field, why) }
 
-// badMetadata marks what a store holds as damaged: to the caller who opens
-// it, it is not an invalid argument.
-func badMetadata(item string, err error) error {
-	kind := fault.ErrCorrupt
-	if code := fault.CodeOf(err); code != fault.CodeInvalid {
-		kind = fault.Of(code)
+// badMetadata says where metadata lies. What a codec finds invalid in its
+// configuration is, to who opens the array, damage and no wrong argument.
+func badMetadata(key string, err error) error {
+	if errors.Is(err, fault.ErrInvalid) {
+		err = malformed("codecs", err.Error())
 	}
-	return &fault.Error{Format: "zarr", Item: item, Off: -1, Why: err.Error(), Err: kind}
+	return &fault.Error{Format: "zarr", Item: key, Off: -1, Err: err}
 }
 
 // parseObject parses one JSON object and nothing after it.
@@ -50,7 +51,7 @@ func checkDepth(raw []byte) error {
 			text = true
 		case c == '{' || c == '[':
 			if depth++; depth > maxDepth {
-				return invalid("", "nested deeper than "+strconv.Itoa(maxDepth))
+				return malformed("", "nested deeper than "+strconv.Itoa(maxDepth))
 			}
 		case c == '}' || c == ']':
 			depth--
@@ -62,10 +63,10 @@ func checkDepth(raw []byte) error {
 func object(field string, raw json.RawMessage) (fields, error) {
 	var f fields
 	if err := json.Unmarshal(raw, &f); err != nil {
-		return nil, invalid(field, jsonWhy(err, "an object"))
+		return nil, malformed(field, jsonWhy(err, "an object"))
 	}
 	if f == nil {
-		return nil, invalid(field, "is null, want an object")
+		return nil, malformed(field, "is null, want an object")
 	}
 	return f, nil
 }
@@ -73,10 +74,10 @@ func object(field string, raw json.RawMessage) (fields, error) {
 func list(field string, raw json.RawMessage) ([]json.RawMessage, error) {
 	var l []json.RawMessage
 	if err := json.Unmarshal(raw, &l); err != nil {
-		return nil, invalid(field, jsonWhy(err, "a list"))
+		return nil, malformed(field, jsonWhy(err, "a list"))
 	}
 	if l == nil {
-		return nil, invalid(field, "is null, want a list")
+		return nil, malformed(field, "is null, want a list")
 	}
 	return l, nil
 }
@@ -84,10 +85,10 @@ func list(field string, raw json.RawMessage) ([]json.RawMessage, error) {
 func text(field string, raw json.RawMessage) (string, error) {
 	var s string
 	if !isText(raw) {
-		return "", invalid(field, "want a string, got "+brief(raw))
+		return "", malformed(field, "want a string, got "+brief(raw))
 	}
 	if err := json.Unmarshal(raw, &s); err != nil {
-		return "", invalid(field, err.Error())
+		return "", malformed(field, err.Error())
 	}
 	return s, nil
 }
@@ -96,7 +97,7 @@ func text(field string, raw json.RawMessage) (string, error) {
 func integer(field string, raw json.RawMessage) (int64, error) {
 	n, err := strconv.ParseInt(string(raw), 10, 64)
 	if err != nil {
-		return 0, invalid(field, "want an integer, got "+brief(raw))
+		return 0, malformed(field, "want an integer, got "+brief(raw))
 	}
 	return n, nil
 }
@@ -113,7 +114,7 @@ func sizes(field string, raw json.RawMessage, min int64) ([]int64, error) {
 			return nil, err
 		}
 		if out[i] < min {
-			return nil, invalid(field, itoa(out[i])+" is less than "+itoa(min))
+			return nil, malformed(field, itoa(out[i])+" is less than "+itoa(min))
 		}
 	}
 	return out, nil
@@ -159,7 +160,7 @@ func parseExtension(field string, raw json.RawMessage) (extension, error) {
 	}
 	for k := range f {
 		if k != "name" && k != "configuration" && k != "must_understand" {
-			return extension{}, invalid(field, "unknown member "+strconv.Quote(k))
+			return extension{}, malformed(field, "unknown member "+strconv.Quote(k))
 		}
 	}
 	e := extension{raw: f["configuration"]}
@@ -178,7 +179,7 @@ func parseExtension(field string, raw json.RawMessage) (extension, error) {
 func (e extension) only(field string, known ...string) error {
 	for k := range e.config {
 		if !slices.Contains(known, k) {
-			return invalid(field+"."+e.name, "unknown member "+strconv.Quote(k))
+			return malformed(field+"."+e.name, "unknown member "+strconv.Quote(k))
 		}
 	}
 	return nil

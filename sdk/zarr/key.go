@@ -36,7 +36,7 @@ func parseKeyEncoding(raw json.RawMessage) (keyEncoding, error) {
 			return k, err
 		}
 		if k.Separator != "/" && k.Separator != "." {
-			return k, invalid(field+".separator", strconv.Quote(k.Separator)+` is neither "/" nor "."`)
+			return k, malformed(field+".separator", strconv.Quote(k.Separator)+` is neither "/" nor "."`)
 		}
 	}
 	return k, nil

@@ -65,7 +65,7 @@ func parseMetadata(raw []byte, o Options) (*metadata, error) {
 		}
 		return m, m.parseArray(f, o)
 	}
-	return nil, invalid("node_type", strconv.Quote(m.node)+` is neither "array" nor "group"`)
+	return nil, malformed("node_type", strconv.Quote(m.node)+` is neither "array" nor "group"`)
 }
 
 // known refuses members that are in none of the sets, unless they say that
@@ -93,7 +93,7 @@ func (f fields) known(sets ...[]string) error {
 func (m *metadata) parseArray(f fields, o Options) error {
 	for _, k := range arrayFields[:6] {
 		if _, ok := f[k]; !ok {
-			return invalid(k, "missing")
+			return malformed(k, "missing")
 		}
 	}
 	var err error
@@ -148,7 +148,7 @@ func (m *metadata) parseNames(raw json.RawMessage) error {
 		return err
 	}
 	if len(l) != len(m.shape) {
-		return invalid("dimension_names", "has "+strconv.Itoa(len(l))+" names for "+strconv.Itoa(len(m.shape))+" axes")
+		return malformed("dimension_names", "has "+strconv.Itoa(len(l))+" names for "+strconv.Itoa(len(m.shape))+" axes")
 	}
 	m.names = make([]string, len(l))
 	for i, r := range l {

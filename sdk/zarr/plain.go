@@ -23,7 +23,7 @@ func parsePlain(field string, e extension, elem element) (serializer, error) {
 	raw, ok := e.config["endian"]
 	if !ok {
 		if elem.dtype.Size() > 1 {
-			return nil, invalid(field+".bytes.endian", "missing, though "+elem.dtype.Name()+" has more than one byte")
+			return nil, malformed(field+".bytes.endian", "missing, though "+elem.dtype.Name()+" has more than one byte")
 		}
 		return p, nil
 	}
@@ -32,7 +32,7 @@ func parsePlain(field string, e extension, elem element) (serializer, error) {
 	case `"big"`:
 		p.swap = elem.dtype.Size() > 1
 	default:
-		return nil, invalid(field+".bytes.endian", brief(raw)+` is neither "little" nor "big"`)
+		return nil, malformed(field+".bytes.endian", brief(raw)+` is neither "little" nor "big"`)
 	}
 	return p, nil
 }

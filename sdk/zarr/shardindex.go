@@ -3,6 +3,7 @@ package zarr
 import (
 	"context"
 	"encoding/binary"
+	"strconv"
 
 	"github.com/gridhold/gridhold/sdk/fault"
 	"github.com/gridhold/gridhold/sdk/storage"
@@ -92,7 +93,7 @@ func (s *sharding) parseIndex(ctx context.Context, b []byte, l layout, size int6
 		}
 		if end := off + n; off == empty || n == empty || end < off || off < lo || end > hi {
 			return nil, fault.At(fault.ErrCorrupt, "shard index", "entry "+itoa(int64(i/2)), int64(off),
-				"range of "+itoa(int64(n))+" bytes is not within "+itoa(int64(lo))+".."+itoa(int64(hi)))
+				"range of "+strconv.FormatUint(n, 10)+" bytes is not within "+itoa(int64(lo))+".."+itoa(int64(hi)))
 		}
 	}
 	return entries, nil

@@ -40,11 +40,11 @@ func parseSharding(field string, e extension, elem element, shape []int64, o Opt
 		return nil, err
 	}
 	if len(s.sub) != len(shape) {
-		return nil, invalid(field+".chunk_shape", "has "+strconv.Itoa(len(s.sub))+" axes, want "+strconv.Itoa(len(shape)))
+		return nil, malformed(field+".chunk_shape", "has "+strconv.Itoa(len(s.sub))+" axes, want "+strconv.Itoa(len(shape)))
 	}
 	for i, n := range s.sub {
 		if shape[i]%n != 0 {
-			return nil, invalid(field+".chunk_shape", tuple(s.sub)+" does not divide the shard "+tuple(shape))
+			return nil, malformed(field+".chunk_shape", tuple(s.sub)+" does not divide the shard "+tuple(shape))
 		}
 	}
 	if s.atStart, err = parseLocation(field+".index_location", e.config["index_location"]); err != nil {
@@ -73,7 +73,7 @@ func parseLocation(field string, raw json.RawMessage) (atStart bool, err error) 
 	case `"start"`:
 		return true, nil
 	}
-	return false, invalid(field, brief(raw)+` is neither "start" nor "end"`)
+	return false, malformed(field, brief(raw)+` is neither "start" nor "end"`)
 }
 
 // layout works out a shard's layout from its shape.
@@ -89,7 +89,7 @@ func (s *sharding) layout(shape []int64) (layout, error) {
 	var fixed bool
 	l.indexSize, fixed = s.index.encodedSize(append(append([]int64{}, l.per...), 2))
 	if !fixed {
-		return l, invalid("index_codecs", "the size of the index is not fixed")
+		return l, malformed("index_codecs", "the size of the index is not fixed")
 	}
 	if l.indexSize > s.limit {
 		return l, fault.New(fault.ErrLimit, "metadata", "index", "an index of "+itoa(l.indexSize)+" bytes is over the limit of "+itoa(s.limit))

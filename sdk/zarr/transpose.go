@@ -24,12 +24,12 @@ func parseTranspose(field string, e extension, axes int) ([]int, error) {
 		return nil, err
 	}
 	if len(l) != axes {
-		return nil, invalid(field, "has "+strconv.Itoa(len(l))+" axes, want "+strconv.Itoa(axes))
+		return nil, malformed(field, "has "+strconv.Itoa(len(l))+" axes, want "+strconv.Itoa(axes))
 	}
 	seen := make([]bool, axes)
 	for i, o := range l {
 		if o >= int64(axes) || seen[o] {
-			return nil, invalid(field, tuple(l)+" is not a permutation")
+			return nil, malformed(field, tuple(l)+" is not a permutation")
 		}
 		seen[o] = true
 		order[i] = int(o)
@@ -47,7 +47,7 @@ func letterOrder(field string, raw json.RawMessage, order []int) error {
 		}
 	}
 	if s := string(raw); s != `"C"` && s != `"F"` {
-		return invalid(field, s+" is no order")
+		return malformed(field, s+" is no order")
 	}
 	return nil
 }
