@@ -30,10 +30,10 @@ cross: ## build for every platform we name
 	@scripts/cross.sh
 
 wasm: ## build the guest, wasm/gridhold.wasm and the file beside it
-	@scripts/build-wasm.sh
+	@wasm/build.sh
 
 wasm-verify: ## build the guest again and compare
-	@scripts/build-wasm.sh --verify
+	@wasm/build.sh --check
 
 test-wasm: ## the tests of sdk, run as a wasip1 guest
 	@scripts/test-wasm.sh

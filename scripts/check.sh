@@ -11,5 +11,5 @@ if [ -n "$unformatted" ]; then
 fi
 go vet ./...
 go mod tidy -diff
-scripts/build-wasm.sh --verify
+wasm/build.sh --check
 echo "check: formatted, vetted, tidy, guest fresh"

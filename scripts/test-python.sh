@@ -1,0 +1,8 @@
+#!/usr/bin/env bash
+# Makes .venv and runs the tests of bindings/python in it.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+scripts/venv.sh .venv scripts/requirements-python.txt
+cd bindings/python
+PYTHONPATH=src ../../.venv/bin/python -m pytest -q
