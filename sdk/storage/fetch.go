@@ -8,7 +8,8 @@ type Request struct {
 	URL    string // absolute, escaped
 	Header []Field
 	// Limit is the largest body that is wanted, in bytes. A host stops
-	// reading beyond it and answers with Truncated set.
+	// reading beyond it and answers with Truncated set; where it knows the
+	// length beforehand it need not begin.
 	Limit int64
 }
 
@@ -26,6 +27,10 @@ type Field struct{ Name, Value string }
 // Fetcher makes one HTTP exchange, nothing clever: no retries, no cache, no
 // redirects to another scheme. An error (ErrIO, ErrCancelled) means that no
 // response came, or not all of the body.
+//
+// It asks for no Content-Encoding. If an answer has one all the same, the
+// host may unpack the body of a 200, and then leaves the fields
+// Content-Encoding and Content-Length out; it never unpacks a 206.
 type Fetcher interface {
 	Fetch(ctx context.Context, r Request) (Response, error)
 }

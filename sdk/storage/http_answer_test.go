@@ -1,0 +1,71 @@
+package storage
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestParseContentRange(t *testing.T) {
+	for text, want := range map[string]contentRange{
+		"bytes 3-9/100": {3, 7, 100},
+		"bytes 3-9/*":   {3, 7, -1},
+		"Bytes 0-0/1":   {0, 1, 1},
+		"bytes */100":   {0, -1, 100},
+		"bytes 0-9223372036854775806/9223372036854775807": {0, 9223372036854775807, 9223372036854775807},
+	} {
+		got, ok := parseContentRange(text)
+		require.True(t, ok, text)
+		require.Equal(t, want, got, text)
+	}
+	for _, text := range []string{
+		"", "bytes", "bytes 3-9", "items 3-9/100", "bytes 9-3/100", "bytes -3-9/100", "bytes +3-9/100", "bytes 3-100/100",
+		"bytes */*", "bytes */-1", "bytes 3-/100", "bytes -3/100", "bytes 3-9/1e3", "bytes 0-9223372036854775807/*", "bytes 3 - 9/100",
+		"bytes 0-99999999999999999999/*",
+	} {
+		_, ok := parseContentRange(text)
+		require.False(t, ok, text)
+	}
+}
+
+func FuzzParseContentRange(f *testing.F) {
+	for _, s := range []string{"bytes 3-9/100", "bytes */7", "bytes 0-0/*", "bytes 9223372036854775806-9223372036854775806/*"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		c, ok := parseContentRange(s)
+		if !ok {
+			return
+		}
+		require.True(t, strings.Contains(s, "/"))
+		require.GreaterOrEqual(t, c.off, int64(0))
+		require.GreaterOrEqual(t, c.size, int64(-1))
+		if c.n >= 0 {
+			require.Positive(t, c.n)
+			require.Positive(t, c.off+c.n)
+			require.True(t, c.size < 0 || c.off+c.n <= c.size)
+		} else {
+			require.GreaterOrEqual(t, c.size, int64(0))
+		}
+	})
+}
+
+func TestEscapeKey(t *testing.T) {
+	for key, want := range map[string]string{
+		"a b": "a%20b", "a+b": "a%2Bb", "a#b": "a%23b", "a?b": "a%3Fb", "a%20b": "a%2520b", "\u00e9": "%C3%A9", "e\u0301": "e%CC%81",
+		"日本": "%E6%97%A5%E6%9C%AC", "c/0/1": "c/0/1", "A-z_0.9~": "A-z_0.9~", "🜚": "%F0%9F%9C%9A", "a:b@c": "a%3Ab%40c",
+		strings.Repeat("é", 100): strings.Repeat("%C3%A9", 100),
+	} {
+		require.Equal(t, want, EscapeKey(key))
+	}
+	for _, tc := range [][2]string{
+		{"http://h", "http://h/k%20k"},
+		{"http://h/", "http://h/k%20k"},
+		{"http://h/a/b//", "http://h/a/b/k%20k"},
+		{"http://h/a?sig=1%2F2&x=/", "http://h/a/k%20k?sig=1%2F2&x=/"},
+		{"http://h/a#f", "http://h/a/k%20k"},
+	} {
+		require.Equal(t, tc[1], NewHTTP(nil, tc[0], HTTPOptions{}).URL("k k"))
+	}
+}
