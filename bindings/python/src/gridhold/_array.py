@@ -1,0 +1,251 @@
+"""Arrays, groups and caches for callers that block."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ._core import ArrayCore, CacheCore, Node, list_nodes as list_nodes_in, open_node
+from ._errors import InvalidError
+from ._http import HTTPStore
+from ._place import Place
+from ._runtime import DEFAULT_MEMORY, blocking
+from ._store import Store
+from ._threads import blocking_runtime
+
+NDArray = np.ndarray[Any, Any]
+Source = str | os.PathLike[str] | Store | HTTPStore
+
+
+class Described:
+    """What arrays and groups have in common, whoever calls."""
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+
+    @property
+    def path(self) -> str:
+        """The path in the store; ``""`` is the root."""
+        return self._node.path
+
+    @property
+    def info(self) -> dict[str, Any]:
+        """The whole description, as ``gridhold info --json`` prints it. A copy."""
+        return json.loads(self._node.raw)  # type: ignore[no-any-return]
+
+    @property
+    def attrs(self) -> dict[str, Any]:
+        """The attributes. A copy."""
+        return self.info.get("attributes") or {}
+
+    def __repr__(self) -> str:
+        return f"<gridhold {type(self).__name__} {self.path or '/'} in {self._node.place.store!r}>"
+
+
+class DescribedArray(Described):
+    """What can be said of an array without reading."""
+
+    _node: ArrayCore
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Elements along each axis."""
+        return self._node.shape
+
+    @property
+    def ndim(self) -> int:
+        return len(self._node.shape)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Of what reads return."""
+        return self._node.dtype
+
+    @property
+    def chunk_shape(self) -> tuple[int, ...]:
+        """Of a chunk; a shard, if the array is sharded. In encoded space, as the metadata has it."""
+        return tuple(self._node.info["chunk_shape"])
+
+    @property
+    def chunk_grid_shape(self) -> tuple[int, ...]:
+        """Chunks along each axis."""
+        return tuple(self._node.info["chunk_grid_shape"])
+
+    @property
+    def subchunk_shape(self) -> tuple[int, ...] | None:
+        """As the metadata has it; None if the array is not sharded."""
+        shape = self._node.info["subchunk_shape"]
+        return None if shape is None else tuple(shape)
+
+    @property
+    def effective_subchunk_shape(self) -> tuple[int, ...]:
+        """Of what ``retrieve_subchunk`` returns; of a chunk, if the array is not sharded."""
+        return self._node.subchunk
+
+    @property
+    def subchunk_grid_shape(self) -> tuple[int, ...]:
+        """Subchunks along each axis; what ``retrieve_subchunk`` takes lies below it."""
+        return self._node.grid
+
+    @property
+    def is_sharded(self) -> bool:
+        return bool(self._node.info["is_sharded"])
+
+
+class ShardCache:
+    """Shard indexes of one array, kept between reads. Made by ``Array.shard_cache``.
+
+    Bounded by bytes, least recently used leave first. Any number of threads
+    may use it; an index is loaded once, however many of them wait.
+    """
+
+    def __init__(self, core: CacheCore) -> None:
+        self._core = core
+
+    def size(self) -> int:
+        """How many shards it knows."""
+        return self.stats()["entries"]
+
+    def is_empty(self) -> bool:
+        return self.size() == 0
+
+    def clear(self) -> None:
+        """Forgets all; a load under way is not kept either."""
+        blocking(self._core.clear())
+
+    def invalidate(self, shard: Sequence[int]) -> None:
+        """Forgets one shard, named by its indices in the chunk grid. Raises OutOfRangeError."""
+        blocking(self._core.invalidate(shard))
+
+    def stats(self) -> dict[str, int]:
+        """``hits``, ``misses``, ``loads``, ``entries``, ``bytes`` and ``budget``."""
+        return blocking(self._core.stats())
+
+    def __repr__(self) -> str:
+        return f"<gridhold ShardCache of {self._core.array.path or '/'}>"
+
+
+class Array(DescribedArray):
+    """A Zarr array, open for reading. Safe for use by several threads.
+
+    Arrays that are returned are the caller's: writable, C order, native bytes.
+    Closing twice is fine; a read after that raises ClosedError.
+    """
+
+    def shard_cache(self, *, budget: int = 0, remember_missing: bool = False) -> ShardCache:
+        """An empty cache for this array.
+
+        ``budget`` in bytes, 0: 256 MiB. ``remember_missing``: a shard that is
+        not there is not asked for again until ``clear`` or ``invalidate``.
+        """
+        return ShardCache(cache_core(self._node, budget, remember_missing))
+
+    def retrieve_subchunk(self, indices: Sequence[int], *, shard_cache: ShardCache | None = None) -> NDArray:
+        """One subchunk, decoded, at its full shape; fill values where nothing is stored.
+
+        Without a cache the shard's index is read each time. Raises TypeError
+        and InvalidError for what are no indices of this array,
+        OutOfRangeError outside ``subchunk_grid_shape``, WrongArrayError,
+        CorruptError, StaleError and whatever the store raises.
+        """
+        return blocking(self._node.retrieve_subchunk(indices, _core_of(shard_cache)))
+
+    def retrieve_encoded_subchunk(self, indices: Sequence[int], *, shard_cache: ShardCache | None = None) -> bytes | None:
+        """The bytes of one subchunk as they are stored, or None where there are none."""
+        return blocking(self._node.retrieve_encoded_subchunk(indices, _core_of(shard_cache)))
+
+    def retrieve_region(
+        self, start: Sequence[int], stop: Sequence[int], *, shard_cache: ShardCache | None = None
+    ) -> NDArray:
+        """The elements from ``start`` up to, not including, ``stop``. Raises OutOfRangeError outside the array."""
+        return blocking(self._node.retrieve_region(start, stop, _core_of(shard_cache)))
+
+    def close(self) -> None:
+        self._node.close()
+
+    def __enter__(self) -> Array:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+
+class Group(Described):
+    """A Zarr group, open for reading."""
+
+    def list_nodes(self) -> list[dict[str, Any]]:
+        """The nodes below it, as ``gridhold.list_nodes`` gives them."""
+        self._node.check_open()
+        place = self._node.place
+        return blocking(list_nodes_in(self._node.runtime, Place(place.store, place.path)))
+
+    def close(self) -> None:
+        self._node.close()
+
+    def __enter__(self) -> Group:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+
+def cache_core(array: ArrayCore, budget: int, remember_missing: bool) -> CacheCore:
+    """Checks the options of ``shard_cache``."""
+    array.check_open()
+    if budget < 0:
+        raise InvalidError(f"budget: {budget}: is below 0")
+    return CacheCore(array, budget, bool(remember_missing))
+
+
+def _core_of(cache: ShardCache | None) -> CacheCore | None:
+    if cache is None:
+        return None
+    if not isinstance(cache, ShardCache):
+        raise TypeError(f"shard_cache must be a ShardCache, not {type(cache).__name__}")
+    return cache._core
+
+
+def open(source: Source, path: str = "", *, memory: int = DEFAULT_MEMORY, strict: bool = False) -> Array | Group:
+    """Opens the array or group at ``path`` in a store.
+
+    ``source`` is a directory, a URL (``file``, ``http``, ``https``) or a
+    store. ``memory`` caps the sandbox that the core runs in, in bytes;
+    chunks larger than a share of it are refused with LimitError. ``strict``
+    lends it no codecs of this host. Raises NotFoundError where there is no
+    node.
+    """
+    return _open(source, path, "any", memory, strict)
+
+
+def open_array(source: Source, path: str = "", *, memory: int = DEFAULT_MEMORY, strict: bool = False) -> Array:
+    """Opens an array; otherwise as ``open``. Raises NotFoundError or InvalidError where there is none."""
+    array = _open(source, path, "array", memory, strict)
+    assert isinstance(array, Array)
+    return array
+
+
+def _open(source: Source, path: str, wanted: str, memory: int, strict: bool) -> Array | Group:
+    runtime = blocking_runtime(check_memory(memory), bool(strict))
+    node = blocking(open_node(runtime, Place(source, path), wanted))
+    return Array(node) if isinstance(node, ArrayCore) else Group(node)
+
+
+def list_nodes(
+    source: Source, path: str = "", *, memory: int = DEFAULT_MEMORY, strict: bool = False
+) -> list[dict[str, Any]]:
+    """All nodes below the group at ``path``: dicts with ``path`` and ``kind``, for arrays ``shape`` and ``data_type``."""
+    runtime = blocking_runtime(check_memory(memory), bool(strict))
+    return blocking(list_nodes_in(runtime, Place(source, path)))
+
+
+def check_memory(memory: int) -> int:
+    """Checks the option ``memory``."""
+    if not isinstance(memory, int):
+        raise TypeError(f"memory must be a number of bytes, not {type(memory).__name__}")
+    if not 0 < memory <= 4 << 30:
+        raise InvalidError(f"memory: {memory}: must be above 0 and at most 4 GiB")
+    return memory

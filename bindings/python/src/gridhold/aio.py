@@ -1,0 +1,140 @@
+"""The same as ``gridhold``, for asyncio: many reads in flight in one event loop.
+
+    import gridhold.aio
+
+    async with await gridhold.aio.open_array("data.zarr") as array:
+        cache = array.shard_cache()
+        block = await array.retrieve_subchunk((3, 7), shard_cache=cache)
+
+What was opened in one event loop is used in that loop alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ._array import Described, DescribedArray, NDArray, Source, cache_core, check_memory
+from ._core import ArrayCore, CacheCore, list_nodes as list_nodes_in, open_node
+from ._loop import loop_runtime
+from ._place import Place
+from ._runtime import DEFAULT_MEMORY
+
+__all__ = ["AsyncArray", "AsyncGroup", "AsyncShardCache", "list_nodes", "open", "open_array"]
+
+
+class AsyncShardCache:
+    """As ``gridhold.ShardCache``, in coroutines."""
+
+    def __init__(self, core: CacheCore) -> None:
+        self._core = core
+
+    async def size(self) -> int:
+        """How many shards it knows."""
+        return (await self.stats())["entries"]
+
+    async def is_empty(self) -> bool:
+        return await self.size() == 0
+
+    async def clear(self) -> None:
+        """Forgets all; a load under way is not kept either."""
+        await self._core.clear()
+
+    async def invalidate(self, shard: Sequence[int]) -> None:
+        """Forgets one shard, named by its indices in the chunk grid. Raises OutOfRangeError."""
+        await self._core.invalidate(shard)
+
+    async def stats(self) -> dict[str, int]:
+        """``hits``, ``misses``, ``loads``, ``entries``, ``bytes`` and ``budget``."""
+        return await self._core.stats()
+
+    def __repr__(self) -> str:
+        return f"<gridhold AsyncShardCache of {self._core.array.path or '/'}>"
+
+
+class AsyncArray(DescribedArray):
+    """As ``gridhold.Array``, in coroutines. A read that is cancelled leaves nothing behind."""
+
+    def shard_cache(self, *, budget: int = 0, remember_missing: bool = False) -> AsyncShardCache:
+        """See ``gridhold.Array.shard_cache``."""
+        return AsyncShardCache(cache_core(self._node, budget, remember_missing))
+
+    async def retrieve_subchunk(self, indices: Sequence[int], *, shard_cache: AsyncShardCache | None = None) -> NDArray:
+        """See ``gridhold.Array.retrieve_subchunk``."""
+        return await self._node.retrieve_subchunk(indices, _core_of(shard_cache))
+
+    async def retrieve_encoded_subchunk(
+        self, indices: Sequence[int], *, shard_cache: AsyncShardCache | None = None
+    ) -> bytes | None:
+        """See ``gridhold.Array.retrieve_encoded_subchunk``."""
+        return await self._node.retrieve_encoded_subchunk(indices, _core_of(shard_cache))
+
+    async def retrieve_region(
+        self, start: Sequence[int], stop: Sequence[int], *, shard_cache: AsyncShardCache | None = None
+    ) -> NDArray:
+        """See ``gridhold.Array.retrieve_region``."""
+        return await self._node.retrieve_region(start, stop, _core_of(shard_cache))
+
+    async def close(self) -> None:
+        self._node.close()
+
+    async def __aenter__(self) -> AsyncArray:
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        self._node.close()
+
+
+class AsyncGroup(Described):
+    """As ``gridhold.Group``, in coroutines."""
+
+    async def list_nodes(self) -> list[dict[str, Any]]:
+        """See ``gridhold.list_nodes``."""
+        self._node.check_open()
+        place = self._node.place
+        return await list_nodes_in(self._node.runtime, Place(place.store, place.path))
+
+    async def close(self) -> None:
+        self._node.close()
+
+    async def __aenter__(self) -> AsyncGroup:
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        self._node.close()
+
+
+def _core_of(cache: AsyncShardCache | None) -> CacheCore | None:
+    if cache is None:
+        return None
+    if not isinstance(cache, AsyncShardCache):
+        raise TypeError(f"shard_cache must be an AsyncShardCache, not {type(cache).__name__}")
+    return cache._core
+
+
+async def open(
+    source: Source, path: str = "", *, memory: int = DEFAULT_MEMORY, strict: bool = False
+) -> AsyncArray | AsyncGroup:
+    """See ``gridhold.open``."""
+    return await _open(source, path, "any", memory, strict)
+
+
+async def open_array(source: Source, path: str = "", *, memory: int = DEFAULT_MEMORY, strict: bool = False) -> AsyncArray:
+    """See ``gridhold.open_array``."""
+    array = await _open(source, path, "array", memory, strict)
+    assert isinstance(array, AsyncArray)
+    return array
+
+
+async def _open(source: Source, path: str, wanted: str, memory: int, strict: bool) -> AsyncArray | AsyncGroup:
+    runtime = loop_runtime(check_memory(memory), bool(strict))
+    node = await open_node(runtime, Place(source, path), wanted)
+    return AsyncArray(node) if isinstance(node, ArrayCore) else AsyncGroup(node)
+
+
+async def list_nodes(
+    source: Source, path: str = "", *, memory: int = DEFAULT_MEMORY, strict: bool = False
+) -> list[dict[str, Any]]:
+    """See ``gridhold.list_nodes``."""
+    runtime = loop_runtime(check_memory(memory), bool(strict))
+    return await list_nodes_in(runtime, Place(source, path))
