@@ -6,7 +6,7 @@ const EBADF = 8;
 const ENOSYS = 52;
 
 const CLOCK_REALTIME = 0;
-const LAST_WORDS = 4096;
+const LAST_WORDS = 65536;
 const RANDOM_AT_ONCE = 65536;
 
 /** Thrown out of `proc_exit`, which may not return. It kills the instance. */
