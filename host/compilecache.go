@@ -1,0 +1,98 @@
+package host
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// UserCompileCache is a directory for Config.CompileCache of the user's own;
+// "" where there is none.
+func UserCompileCache() string {
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(dir, "gridhold", "wazero")
+}
+
+// The entries are wazero's: each is written under another name and renamed,
+// and names the version that wrote it. But its checksum covers the code
+// alone, and a damaged header would be run. So each entry has the hash of
+// all of it beside it, in a file of the same name and this suffix, and one
+// that does not match is removed before wazero sees it.
+const sealSuffix = ".sha256"
+
+// prepareCache makes the directory, which only its owner can write, and
+// removes entries that are not whole.
+func prepareCache(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	// Read-only is no use, and wazero takes its failed write for a failure
+	// compile; unless all is there already.
+	probe, err := os.CreateTemp(dir, "probe.*.tmp")
+	if err == nil {
+		_ = probe.Close()
+		_ = os.Remove(probe.Name())
+	}
+	eachEntry(dir, func(name string) {
+		if seal, e := os.ReadFile(name + sealSuffix); e != nil || string(seal) != hashOf(name) {
+			_ = os.Remove(name)
+		}
+	})
+	return err
+}
+
+// sealCache writes the hash of each entry that has none.
+func sealCache(dir string) {
+	eachEntry(dir, func(name string) {
+		if _, err := os.Stat(name + sealSuffix); err == nil {
+			return
+		}
+		f, err := os.CreateTemp(filepath.Dir(name), "seal.*.tmp")
+		if err != nil {
+			return
+		}
+		_, err = f.WriteString(hashOf(name))
+		if e := f.Close(); err == nil {
+			err = e
+		}
+		if err == nil {
+			err = os.Rename(f.Name(), name+sealSuffix)
+		}
+		if err != nil {
+			_ = os.Remove(f.Name())
+		}
+	})
+}
+
+func emptyCache(dir string) {
+	eachEntry(dir, func(name string) {
+		_ = os.Remove(name)
+		_ = os.Remove(name + sealSuffix)
+	})
+}
+
+// eachEntry calls f with the path of each entry, which is named by a hash.
+func eachEntry(dir string, f func(name string)) {
+	found, _ := filepath.Glob(filepath.Join(dir, "*", "*"))
+	for _, name := range found {
+		base := filepath.Base(name)
+		if len(base) == 2*sha256.Size && strings.Trim(base, "0123456789abcdef") == "" {
+			f(name)
+		}
+	}
+}
+
+// hashOf returns the hash of a file, "" where it cannot be read.
+func hashOf(name string) string {
+	b, err := os.ReadFile(name)
+	if err != nil {
+		return ""
+	}
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}

@@ -1,0 +1,11 @@
+//go:build !linux && !darwin && !freebsd && !windows
+
+package host
+
+import "errors"
+
+func reserve(uint64) ([]byte, error) { return nil, errors.ErrUnsupported }
+
+func commit([]byte) error { return errors.ErrUnsupported }
+
+func unreserve([]byte) {}

@@ -1,0 +1,171 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/gridhold/gridhold/sdk/fault"
+	"github.com/gridhold/gridhold/sdk/storage"
+	"github.com/gridhold/gridhold/sdk/zarr"
+	"github.com/gridhold/gridhold/wasm/wire"
+)
+
+// answer is what an operation came to.
+type answer struct {
+	kind   uint32
+	bytes  []byte
+	from   *buffers // where bytes go when they are dropped; nil: nowhere
+	object uint32
+	off    int64
+	length int64
+}
+
+// do carries out a request.
+func (e *Engine) do(ctx context.Context, q *request) (answer, error) {
+	switch q.kind {
+	case wire.KindReadSubchunk:
+		return e.readSubchunk(ctx, q)
+	case wire.KindReadEncoded:
+		return e.readEncoded(ctx, q)
+	case wire.KindReadRegion:
+		return e.readRegion(ctx, q)
+	case wire.KindShardTable:
+		return e.shardTable(ctx, q)
+	case wire.KindLocate:
+		return e.locate(ctx, q)
+	case wire.KindDecode:
+		b, err := q.at.array.DecodeSubchunk(ctx, q.data, q.at.buffers.get())
+		return answer{kind: wire.Bytes, bytes: b, from: q.at.buffers}, err
+	case wire.KindOpen:
+		return e.open(ctx, &q.place)
+	case wire.KindVerify:
+		return e.verify(ctx, &q.place)
+	case wire.KindList:
+		entries, err := zarr.List(ctx, e.store(&q.place), q.place.Path, e.options())
+		if entries == nil {
+			entries = []zarr.Entry{}
+		}
+		return inJSON(entries, err)
+	case wire.KindClose:
+		if !e.close(q.handle) {
+			return answer{}, fault.New(fault.ErrClosed, "handle", "", "")
+		}
+		return answer{}, nil
+	}
+	return e.doCache(q)
+}
+
+func (e *Engine) doCache(q *request) (answer, error) {
+	switch q.kind {
+	case wire.KindCacheNew:
+		return e.cacheNew(q)
+	case wire.KindCacheStats:
+		return inJSON(q.at.cache.Stats(), nil)
+	case wire.KindCacheClear:
+		q.at.cache.Clear()
+		return answer{}, nil
+	case wire.KindCacheInvalidate:
+		q.at.cache.Invalidate(q.index)
+		return answer{}, nil
+	}
+	return answer{}, fault.New(fault.ErrUnsupported, "operation", "", "no such kind")
+}
+
+func (e *Engine) open(ctx context.Context, p *place) (answer, error) {
+	st := e.store(p)
+	var node zarr.Node
+	var err error
+	switch p.Node {
+	case "array":
+		node, err = nodeOf(zarr.OpenArray(ctx, st, p.Path, e.options()))
+	case "group":
+		node, err = nodeOf(zarr.OpenGroup(ctx, st, p.Path, e.options()))
+	default:
+		node, err = zarr.Open(ctx, st, p.Path, e.options())
+	}
+	if err != nil {
+		return answer{}, err
+	}
+	a, err := inJSON(node.Describe(), nil)
+	if err != nil {
+		return answer{}, err
+	}
+	o := &object{}
+	switch n := node.(type) {
+	case *zarr.Array:
+		var host uint32
+		if p.Store.Kind == "host" {
+			host = p.Store.ID
+		}
+		o = arrayObject(n, host)
+	case *zarr.Group:
+		o.group = n
+	}
+	a.object, err = e.put(o)
+	return a, err
+}
+
+// nodeOf keeps a typed nil from becoming a Node.
+func nodeOf[N zarr.Node](n N, err error) (zarr.Node, error) {
+	if err != nil {
+		return nil, err
+	}
+	return n, nil
+}
+
+// store returns the store that a request names.
+func (e *Engine) store(p *place) storage.Store {
+	if p.Store.Kind == "host" {
+		return store{engine: e, id: p.Store.ID}
+	}
+	return storage.NewHTTP(fetcher{e}, p.Store.URL, storage.HTTPOptions{
+		Clock: clock{e}, ForbiddenIsMissing: p.Store.ForbiddenIsMissing, NoSuffix: p.Store.NoSuffix,
+	})
+}
+
+func (e *Engine) cacheNew(q *request) (answer, error) {
+	// The guest's memory is small: what is not asked for takes an eighth of
+	// it, and no cache more than a quarter.
+	budget := q.budget
+	if budget == 0 {
+		budget = min(e.memory/8, 256<<20)
+	}
+	budget = min(budget, e.memory/4)
+	c := q.at.array.ShardCache(zarr.CacheOptions{Budget: budget, RememberMissing: q.flags&wire.FlagRememberMissing != 0})
+	h, err := e.put(&object{cache: c, owner: q.at})
+	if err != nil {
+		return answer{}, err
+	}
+	q.at.mu.Lock()
+	q.at.caches = append(q.at.caches, h)
+	q.at.mu.Unlock()
+	if !e.known(q.handle) { // the array was closed meanwhile
+		e.close(h)
+		return answer{}, fault.New(fault.ErrClosed, "handle", "", "")
+	}
+	return answer{object: h}, nil
+}
+
+func (e *Engine) verify(ctx context.Context, p *place) (answer, error) {
+	var found struct {
+		Checked int64         `json:"checked"`
+		Damaged []zarr.Damage `json:"damaged"`
+	}
+	found.Damaged = []zarr.Damage{}
+	var err error
+	found.Checked, err = zarr.Verify(ctx, e.store(p), p.Path, e.options(), func(d zarr.Damage) {
+		found.Damaged = append(found.Damaged, d)
+	})
+	return inJSON(found, err)
+}
+
+func inJSON(v any, err error) (answer, error) {
+	if err != nil {
+		return answer{}, err
+	}
+	b, err := json.Marshal(v)
+	if err != nil {
+		return answer{}, fault.New(fault.ErrInternal, "json", "", err.Error())
+	}
+	return answer{kind: wire.JSON, bytes: b}, nil
+}

@@ -1,0 +1,104 @@
+package engine
+
+import (
+	"context"
+	"sync"
+
+	"github.com/gridhold/gridhold/sdk/fault"
+)
+
+// gate admits operations by the bytes that they will take, since a guest
+// that runs out of memory is lost with everything in it. What is running
+// and what lies in results together stay under limit. An operation that
+// finds the gate full waits for others to end; where only results that the
+// host has yet to drop are in its way, it is refused.
+type gate struct {
+	limit int64
+
+	mu      sync.Mutex
+	running int64
+	pinned  int64
+	queue   []*ticket
+}
+
+type ticket struct {
+	weight int64
+	in     chan struct{}
+}
+
+// enter returns the weight that leave has to be told. A weight over the
+// limit is let in alone.
+func (g *gate) enter(ctx context.Context, weight int64) (int64, error) {
+	weight = min(weight, g.limit)
+	g.mu.Lock()
+	if len(g.queue) == 0 {
+		if g.fits(weight) {
+			g.running += weight
+			g.mu.Unlock()
+			return weight, nil
+		}
+		if g.running == 0 {
+			g.mu.Unlock()
+			return 0, fault.New(fault.ErrLimit, "memory", "", "results that were not dropped fill it")
+		}
+	}
+	t := &ticket{weight: weight, in: make(chan struct{})}
+	g.queue = append(g.queue, t)
+	g.mu.Unlock()
+
+	select {
+	case <-t.in:
+		return weight, nil
+	case <-ctx.Done():
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for i, q := range g.queue {
+		if q == t {
+			g.queue = append(g.queue[:i], g.queue[i+1:]...)
+			g.admit()
+			return 0, ctx.Err()
+		}
+	}
+	g.running -= weight // let in at the same moment
+	g.admit()
+	return 0, ctx.Err()
+}
+
+// fits says whether weight may come in now. With nothing running, up to a
+// third of the limit may lie in results: so no single operation is refused
+// for being large.
+func (g *gate) fits(weight int64) bool {
+	return g.running+g.pinned+weight <= g.limit || g.running == 0 && g.pinned <= g.limit/3
+}
+
+func (g *gate) leave(weight int64) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.running -= weight
+	g.admit()
+}
+
+// admit lets in whom it can, in order. With nothing running, the first comes
+// in whatever is pinned: it was not refused when it came.
+func (g *gate) admit() {
+	for len(g.queue) > 0 && (g.fits(g.queue[0].weight) || g.running == 0) {
+		t := g.queue[0]
+		g.queue = g.queue[1:]
+		g.running += t.weight
+		close(t.in)
+	}
+}
+
+func (g *gate) pin(n int64) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.pinned += n
+}
+
+func (g *gate) unpin(n int64) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.pinned -= n
+	g.admit()
+}

@@ -1,0 +1,172 @@
+package engine
+
+import (
+	"encoding/json"
+
+	"github.com/gridhold/gridhold/sdk/fault"
+	"github.com/gridhold/gridhold/wasm/wire"
+)
+
+// request is what gh_start was given, taken apart and checked. It holds no
+// memory of the host's.
+type request struct {
+	kind  uint32
+	flags uint32
+	at    *object // array, group or cache that it is about
+	cache *object
+	index []int64
+	stop  []int64
+	data  []byte // of decode
+
+	handle uint32
+	budget int64
+	place  place
+
+	weight int64    // bytes that it may take
+	room   [8]int64 // where index lies, if it fits
+}
+
+// place is the request of open, verify and list.
+type place struct {
+	Store struct {
+		Kind               string `json:"kind"`
+		ID                 uint32 `json:"id"`
+		URL                string `json:"url"`
+		ForbiddenIsMissing bool   `json:"forbidden_is_missing"`
+		NoSuffix           bool   `json:"no_suffix"`
+	} `json:"store"`
+	Path string `json:"path"`
+	Node string `json:"node"`
+}
+
+// someBytes is the weight of what is small: metadata, lists, statistics.
+const someBytes = 256 << 10
+
+// parse takes the request of an operation apart. It answers Invalid for one
+// that is not as the ABI says, Unsupported for a kind that is not known and
+// Closed for a handle that is not open.
+func (e *Engine) parse(q *request, kind uint32, req []byte) fault.Code {
+	q.kind, q.weight = kind, someBytes
+	r := wire.NewReader(req)
+	switch kind {
+	case wire.KindOpen, wire.KindVerify, wire.KindList:
+		if !q.parsePlace(req) {
+			return fault.CodeInvalid
+		}
+		if kind == wire.KindVerify {
+			q.weight = e.memory / 2
+		}
+		return 0
+	case wire.KindClose:
+		q.handle = r.U32()
+		return closedUnless(&r, e.known(q.handle))
+	case wire.KindCacheNew:
+		q.handle = r.U32()
+		q.at, q.flags, q.budget = e.arrayOf(q.handle), r.U32(), r.I64()
+		if q.budget < 0 {
+			return fault.CodeInvalid
+		}
+		return closedUnless(&r, q.at != nil)
+	case wire.KindCacheStats, wire.KindCacheClear:
+		q.at = e.cacheOf(r.U32())
+		return closedUnless(&r, q.at != nil)
+	case wire.KindCacheInvalidate:
+		q.at = e.cacheOf(r.U32())
+		q.index = r.Dims(q.room[:0], r.U32())
+		return closedUnless(&r, q.at != nil)
+	case wire.KindReadSubchunk, wire.KindReadEncoded, wire.KindShardTable, wire.KindLocate, wire.KindReadRegion:
+		return e.parseRead(q, &r)
+	case wire.KindDecode:
+		q.at = e.arrayOf(r.U32())
+		q.data = append([]byte(nil), r.Rest()...)
+		if q.at != nil {
+			q.weight = add(int64(len(q.data)), q.at.subchunk)
+		}
+		return closedUnless(&r, q.at != nil)
+	}
+	return fault.CodeUnsupported
+}
+
+func (e *Engine) parseRead(q *request, r *wire.Reader) fault.Code {
+	q.at = e.arrayOf(r.U32())
+	cache := r.U32()
+	q.flags = r.U32()
+	n := r.U32()
+	q.index = r.Dims(q.room[:0], n)
+	if q.kind == wire.KindReadRegion {
+		q.stop = r.Dims(nil, n)
+	}
+	if cache != 0 {
+		q.cache = e.cacheOf(cache)
+	}
+	if code := closedUnless(r, q.at != nil && (cache == 0 || q.cache != nil)); code != 0 {
+		return code
+	}
+	q.weight = add(q.at.subchunk, q.at.subchunk)
+	switch q.kind {
+	case wire.KindShardTable, wire.KindLocate:
+		q.weight = someBytes
+	case wire.KindReadRegion:
+		q.weight = add(q.weight, q.region())
+	}
+	return 0
+}
+
+// region returns the bytes of a region; 0 for one that is no region, which
+// the array will say.
+func (q *request) region() int64 {
+	shape := make([]int64, len(q.index))
+	for i := range shape {
+		if shape[i] = q.stop[i] - q.index[i]; shape[i] < 0 {
+			return 0
+		}
+	}
+	return volume(shape, q.at.item)
+}
+
+func (q *request) parsePlace(req []byte) bool {
+	p := &q.place
+	if json.Unmarshal(req, p) != nil {
+		return false
+	}
+	switch p.Store.Kind {
+	case "host":
+	case "http":
+		if p.Store.URL == "" {
+			return false
+		}
+	default:
+		return false
+	}
+	switch p.Node {
+	case "array", "group", "any":
+		return q.kind == wire.KindOpen
+	case "":
+		return q.kind != wire.KindOpen
+	}
+	return false
+}
+
+func (e *Engine) known(handle uint32) bool {
+	_, ok := e.handles.Get(handle)
+	return ok
+}
+
+// closedUnless answers for a request that was read to its end.
+func closedUnless(r *wire.Reader, open bool) fault.Code {
+	switch {
+	case !r.Done():
+		return fault.CodeInvalid
+	case !open:
+		return fault.CodeClosed
+	}
+	return 0
+}
+
+// add adds without wrapping around.
+func add(a, b int64) int64 {
+	if s := a + b; s >= 0 {
+		return s
+	}
+	return 1<<63 - 1
+}
