@@ -116,9 +116,12 @@ func parseContentRange(s string) (c contentRange, ok bool) {
 			return c, false
 		}
 	}
-	if span == "*" {
+	switch {
+	case span == "*":
 		c.n = -1
 		return c, c.size >= 0
+	case span == "0--1" && c.size == 0:
+		return c, true // how net/http answers a suffix of an empty object
 	}
 	from, to, ok := strings.Cut(span, "-")
 	if !ok {
