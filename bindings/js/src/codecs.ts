@@ -44,9 +44,9 @@ export function openCodec(codecs: Codecs, name: string, configuration: unknown):
   return { minLength, decode: (encoded, size) => decode(encoded, size, configuration) };
 }
 
-// The classes of numcodecs answer promises, which cost more than the guest
-// needs to decode a small chunk (bench/reads.mjs).
-const CLASS_MIN_LENGTH = 1024;
+// The classes of numcodecs answer promises and copy what they decode, which
+// costs more than the guest needs for a small chunk (bench/reads.mjs).
+const CLASS_MIN_LENGTH = 8192;
 
 /** Gzip by the platform's DecompressionStream; worth its cost from some 16 KiB on. */
 export const gzipStream = {

@@ -431,8 +431,11 @@ export const cases = {
 
   async 'a lent codec that lies is not believed'({ load, lib, zstd }) {
     const codec = zstd.fromConfig({ level: 3 });
+    const sub = [64, 64];
+    let made = 0;
+    const numcodecs = { fromConfig: (configuration) => { made++; return zstd.fromConfig(configuration); } };
     const objects = await shardedArray({
-      sub: [32, 32], per: [2, 2],
+      sub, per: [2, 2],
       codecs: [{ name: 'zstd', configuration: { level: 3, checksum: false } }],
       encode: (bytes) => codec.encode(bytes),
     });
@@ -443,13 +446,14 @@ export const cases = {
       throws: () => { throw new Error('no'); },
       rejects: async () => { throw new Error('no'); },
       'too long, later': async () => new Uint8Array(5000),
-      'a class of numcodecs': zstd,
+      'a class of numcodecs': numcodecs,
     };
     for (const [what, liar] of Object.entries(liars)) {
       const gh = await load({ codecs: { zstd: liar } });
       const arr = await gh.openArray(new MemoryStore(objects));
-      equal((await arr.retrieveSubchunk([1, 1])).data, subchunk(1, 1, { sub: [32, 32] }), what);
+      equal((await arr.retrieveSubchunk([1, 1])).data, subchunk(1, 1, { sub }), what);
     }
+    equal(made, 1, 'classes made ready');
     const broken = new Map(objects);
     const shard = Uint8Array.from(objects.get('c/0/0'));
     shard.fill(0, 8, 40);
@@ -475,6 +479,63 @@ export const cases = {
     store.before = async () => { nested ??= arr2.retrieveSubchunk([1, 1]); equal((await nested).data, subchunk(1, 1)); };
     equal((await arr.retrieveSubchunk([0, 1])).data, subchunk(0, 1, { sub: [32, 32] }));
     equal((await inner).data, subchunk(0, 0), 'from within a codec');
+  },
+
+  async 'a storm of reads, aborts and failures'({ load, lib }) {
+    const gh = await load();
+    const random = randomNumbers(17);
+    const store = new MemoryStore(await shardedArray({ grid: [4, 4] }), {
+      before: async () => {
+        if (random(3) > 0) await wait(random(3));
+        if (random(10) === 0) throw new Error('bad luck');
+      },
+    });
+    let tries = 0;
+    let arr;
+    while (arr === undefined && tries++ < 50) arr = await gh.openArray(store).catch(() => undefined);
+    const shardCache = arr.shardCache({ budget: 2000 }); // some indexes at a time
+    const ends = { right: 0, aborted: 0, failed: 0 };
+    const reader = async () => {
+      for (let k = 0; k < 60; k++) {
+        const index = [random(16), random(16)];
+        const controller = new AbortController();
+        const { signal } = controller;
+        if (random(4) === 0) setTimeout(() => controller.abort(), random(4));
+        try {
+          const { data } = await arr.retrieveSubchunk(index, random(4) === 0 ? { signal } : { signal, shardCache });
+          equal(data, subchunk(...index), String(index));
+          ends.right++;
+        } catch (error) {
+          if (error === signal.reason) ends.aborted++;
+          else if (error instanceof lib.IOError) ends.failed++;
+          else throw error;
+        }
+      }
+    };
+    await Promise.all(Array.from({ length: 32 }, reader));
+    ok(ends.right > 500 && ends.aborted > 50 && ends.failed > 50, JSON.stringify(ends));
+    store.before = () => {};
+    equal((await arr.retrieveSubchunk([9, 9], { shardCache })).data, subchunk(9, 9), 'after the storm');
+  },
+
+  async 'memory does not creep, whatever fails'({ load, lib }) {
+    const gh = await load();
+    const store = new MemoryStore(await shardedArray());
+    const arr = await gh.openArray(store);
+    const shardCache = arr.shardCache();
+    const round = async () => {
+      for (let k = 0; k < 1500; k++) {
+        store.before = k % 2 === 0 ? () => {} : () => { throw new Error(`failure ${k}`); };
+        const read = arr.retrieveSubchunk([k % 4, 0], k % 3 === 0 ? {} : { shardCache });
+        if (k % 2 === 0) await read;
+        else await rejects(read, lib.IOError);
+        store.requests.length = 0;
+      }
+      return gh.memorySize;
+    };
+    await round();
+    const settled = await round();
+    equal((await round()) <= settled * 1.1, true, 'memory after three rounds');
   },
 
   async 'a held thread is let go: timers run among reads'({ load }) {
@@ -556,4 +617,12 @@ export const cases = {
 /** Evenly chosen, so that every kind of fixture has its turn. */
 function pick(list, n) {
   return list.length <= n ? list : Array.from({ length: n }, (_, i) => list[Math.floor((i * list.length) / n)]);
+}
+
+/** The same numbers in each run: `random(n)` is from 0 up to and not including n. */
+function randomNumbers(seed) {
+  return (n) => {
+    seed = (Math.imul(seed, 1103515245) + 12345) >>> 0;
+    return (seed >>> 8) % n;
+  };
 }

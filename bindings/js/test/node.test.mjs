@@ -11,6 +11,7 @@ import { fileStore } from '@gridhold/gridhold/node';
 import { cases } from './cases.mjs';
 import { serve } from './server.mjs';
 
+const wasm = await lib.Gridhold.compile(); // once: it takes longer than most cases
 const root = new URL('../../../testdata/zarr/', import.meta.url);
 const manifest = JSON.parse(readFileSync(new URL('manifest.json', root), 'utf8'));
 
@@ -30,7 +31,7 @@ for (const [name, run] of Object.entries(cases)) {
         manifest,
         fixtures,
         zstd: Zstd,
-        load: (options) => kept(lib.Gridhold.load(options)),
+        load: (options = {}) => kept(lib.Gridhold.load(options.memory ? options : { wasm, ...options })),
         serve: (objects) => kept(serve(objects)),
       });
     } finally {
