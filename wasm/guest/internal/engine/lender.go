@@ -87,6 +87,9 @@ type lent struct {
 	least  int // bytes of output
 }
 
+// Copies tells what the codec it stands for tells.
+func (c *lent) Copies() bool { return codec.Copies(c.Bytes) }
+
 // Decode implements [codec.Bytes].
 func (c *lent) Decode(ctx context.Context, dst, src []byte, limit int) ([]byte, error) {
 	if limit < c.least || limit == 0 {
