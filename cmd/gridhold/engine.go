@@ -1,0 +1,60 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/gridhold/gridhold/sdk/storage"
+	"github.com/gridhold/gridhold/sdk/zarr"
+)
+
+// engine is one way to run the core. Whatever the engine, the same bytes
+// come out.
+type engine interface {
+	// describe returns the description of the node at path, as JSON.
+	describe(ctx context.Context, st storage.Store, path string) (json.RawMessage, error)
+	openArray(ctx context.Context, st storage.Store, path string) (array, error)
+	list(ctx context.Context, st storage.Store, path string) ([]zarr.Entry, error)
+	verify(ctx context.Context, st storage.Store, path string) (checked int64, damaged []zarr.Damage, err error)
+	Close() error
+}
+
+// array is an opened array with a cache of its shard indexes.
+type array interface {
+	shape() *description
+	// subchunk returns a decoded subchunk at its full shape.
+	subchunk(ctx context.Context, index []int64) ([]byte, error)
+	// encodedSubchunk returns a subchunk as it is stored; nil: there is none.
+	encodedSubchunk(ctx context.Context, index []int64) ([]byte, error)
+	// region returns the elements of [start, stop). The memory is the
+	// array's again at the next call.
+	region(ctx context.Context, start, stop []int64) ([]byte, error)
+	Close() error
+}
+
+// description is what the command needs of the description of an array.
+type description struct {
+	Shape             []int64 `json:"shape"`
+	ChunkShape        []int64 `json:"chunk_shape"`
+	ChunkGridShape    []int64 `json:"chunk_grid_shape"`
+	DataType          string  `json:"data_type"`
+	ItemSize          int64   `json:"item_size"`
+	FillHex           string  `json:"fill_hex"`
+	SubchunkShape     []int64 `json:"effective_subchunk_shape"`
+	SubchunkGridShape []int64 `json:"subchunk_grid_shape"`
+	ChunkKeyEncoding  struct {
+		Name      string `json:"name"`
+		Separator string `json:"separator"`
+	} `json:"chunk_key_encoding"`
+}
+
+// newEngine makes the engine of the flag --engine.
+func newEngine(ctx context.Context, g *globals) (engine, error) {
+	switch g.engine {
+	case "native":
+		return machine{}, nil
+	case "wasm":
+		return newSandbox(ctx, g.compileCache)
+	}
+	return nil, usagef("--engine %s: want native or wasm", g.engine)
+}

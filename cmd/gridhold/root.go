@@ -1,0 +1,62 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+)
+
+// globals are the flags of every command.
+type globals struct {
+	engine       string
+	json         bool
+	path         string
+	compileCache string
+}
+
+func newRoot() *cobra.Command {
+	g := new(globals)
+	root := &cobra.Command{
+		Use:   "gridhold",
+		Short: "Look into big arrays: what they are, single blocks of them, whether they are whole",
+		Long: `Look into big arrays: what they are, single blocks of them, whether they are whole.
+
+A URL is a path, file://, http:// or https://. It names an array or a group;
+--path leads on from there to a node inside the group.
+
+Exit status: 0 fine, 1 failed, 2 wrong usage, 3 found damage.`,
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
+	}
+	f := root.PersistentFlags()
+	f.StringVar(&g.engine, "engine", "native", "`native|wasm`: run the core as machine code, or in its sandbox; the output is the same")
+	f.BoolVar(&g.json, "json", false, "print descriptions as JSON")
+	f.StringVar(&g.path, "path", "", "node inside the group that URL names")
+	f.StringVar(&g.compileCache, "compile-cache", "auto", "`directory` for the compiled sandbox; auto: the user's cache directory; none")
+	root.AddCommand(newInfo(g), newRead(g), newVerify(g), newList(g))
+	return root
+}
+
+// command makes a subcommand that takes one URL. do gets the opened source;
+// its error is told with the URL in front.
+func command(g *globals, name, short, long string, do func(ctx context.Context, c *cobra.Command, s *source) error) *cobra.Command {
+	return &cobra.Command{
+		Use:   name + " URL",
+		Short: short,
+		Long:  long,
+		Args:  cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) (err error) {
+			s, err := open(c.Context(), g, args[0])
+			if err != nil {
+				return failed(args[0], err)
+			}
+			defer func() {
+				if closeErr := s.Close(); err == nil {
+					err = failed(args[0], closeErr)
+				}
+			}()
+			return failed(args[0], do(c.Context(), c, s))
+		},
+	}
+}

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/gridhold/gridhold/host"
+	"github.com/gridhold/gridhold/sdk/storage"
+	"github.com/gridhold/gridhold/sdk/zarr"
+)
+
+// sandbox is the core as a guest under wazero.
+type sandbox struct{ *host.Sandbox }
+
+// newSandbox starts the guest. compileCache is the flag --compile-cache.
+func newSandbox(ctx context.Context, compileCache string) (engine, error) {
+	switch compileCache {
+	case "auto":
+		compileCache = host.UserCompileCache()
+	case "none":
+		compileCache = ""
+	}
+	s, err := host.New(ctx, host.Config{CompileCache: compileCache})
+	if err != nil {
+		return nil, err
+	}
+	return sandbox{s}, nil
+}
+
+func (s sandbox) describe(ctx context.Context, st storage.Store, path string) (json.RawMessage, error) {
+	n, err := s.Open(ctx, st, path)
+	if err != nil {
+		return nil, err
+	}
+	return n.Describe(), n.Close()
+}
+
+func (s sandbox) list(ctx context.Context, st storage.Store, path string) ([]zarr.Entry, error) {
+	return s.List(ctx, st, path)
+}
+
+func (s sandbox) verify(ctx context.Context, st storage.Store, path string) (checked int64, damaged []zarr.Damage, err error) {
+	checked, err = s.Verify(ctx, st, path, func(d zarr.Damage) { damaged = append(damaged, d) })
+	return checked, damaged, err
+}
+
+func (s sandbox) openArray(ctx context.Context, st storage.Store, path string) (array, error) {
+	a, err := s.OpenArray(ctx, st, path)
+	if err != nil {
+		return nil, err
+	}
+	b := &sandboxArray{Array: a, cache: a.ShardCache(host.CacheOptions{})}
+	return b, json.Unmarshal(a.Describe(), &b.is)
+}
+
+// sandboxArray is an array that the guest has open.
+type sandboxArray struct {
+	*host.Array
+	is    description
+	cache *host.ShardCache
+	buf   []byte // of the last region
+}
+
+func (s *sandboxArray) shape() *description { return &s.is }
+
+func (s *sandboxArray) subchunk(ctx context.Context, index []int64) ([]byte, error) {
+	return s.RetrieveSubchunk(ctx, index, host.ReadOptions{Cache: s.cache})
+}
+
+func (s *sandboxArray) encodedSubchunk(ctx context.Context, index []int64) ([]byte, error) {
+	return s.RetrieveEncodedSubchunk(ctx, index, host.ReadOptions{Cache: s.cache})
+}
+
+func (s *sandboxArray) region(ctx context.Context, start, stop []int64) (_ []byte, err error) {
+	s.buf, err = s.RetrieveRegion(ctx, start, stop, host.ReadOptions{Cache: s.cache, Dst: s.buf})
+	return s.buf, err
+}

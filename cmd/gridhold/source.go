@@ -1,0 +1,67 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/url"
+	"path/filepath"
+	"strings"
+
+	"github.com/gridhold/gridhold/native/file"
+	"github.com/gridhold/gridhold/native/web"
+	"github.com/gridhold/gridhold/sdk/fault"
+	"github.com/gridhold/gridhold/sdk/storage"
+)
+
+// source is what the user named: a store, a node in it, and the engine that
+// reads them.
+type source struct {
+	store  storage.Store
+	closer io.Closer // of what the store stands on
+	path   string    // of the node; "": the root
+	engine engine
+}
+
+// open opens the store of a URL and the engine that the flags ask for.
+func open(ctx context.Context, g *globals, name string) (*source, error) {
+	e, err := newEngine(ctx, g)
+	if err != nil {
+		return nil, err
+	}
+	st, closer, err := openStore(name)
+	if err != nil {
+		return nil, errors.Join(err, e.Close())
+	}
+	return &source{store: st, closer: closer, path: strings.Trim(g.path, "/"), engine: e}, nil
+}
+
+// Close releases the engine, then the store it reads from.
+func (s *source) Close() error {
+	return errors.Join(s.engine.Close(), s.closer.Close())
+}
+
+// openStore opens a path or a URL as a store.
+func openStore(name string) (storage.Store, io.Closer, error) {
+	scheme, _, ok := strings.Cut(name, "://")
+	if !ok {
+		return openDirectory(name)
+	}
+	switch strings.ToLower(scheme) {
+	case "file":
+		u, err := url.Parse(name)
+		if err != nil || (u.Host != "" && u.Host != "localhost") {
+			return nil, nil, fault.New(fault.ErrInvalid, "url", "", "want file:///path")
+		}
+		return openDirectory(filepath.FromSlash(u.Path))
+	case "http", "https":
+		f := web.New(web.Options{})
+		return storage.NewHTTP(f, name, storage.HTTPOptions{Clock: web.Clock{}}), f, nil
+	}
+	return nil, nil, fault.New(fault.ErrUnsupported, "url", scheme+"://", "want a path, file://, http:// or https://")
+}
+
+func openDirectory(name string) (storage.Store, io.Closer, error) {
+	st, err := file.Open(name, file.Options{})
+	return st, st, err
+}
