@@ -70,13 +70,14 @@ func lower(f imported) api.GoModuleFunc {
 }
 
 // window is n bytes of the guest's memory, which hold until the import
-// returns.
+// returns. Only the low halves of at and n count: wazero leaves what it likes
+// in the rest of an i32.
 func (in *instance) window(at, n uint64) ([]byte, error) {
 	b, ok := in.memory.Read(uint32(at), uint32(n))
 	if !ok {
 		return nil, fault.New(fault.ErrInvalid, "guest", "", "names bytes outside its memory")
 	}
-	return b[:n:n], nil
+	return b[:len(b):len(b)], nil
 }
 
 func sleep(c *callContext, args []uint64) (int32, error) {

@@ -50,15 +50,19 @@ func (l *lender) BytesCodec(name string, configuration json.RawMessage) (codec.B
 	return c, nil
 }
 
-// borrow asks the host; nil, nil where it has no such codec, or the guest
-// does not know it: a codec is lent to be faster, not to know more.
+// borrow asks the host; nil, nil where it has no such codec. What the guest
+// does not know is not asked for: a codec is lent to be faster, not to know
+// more. Nor is what may share memory with its input, as checksums do: it
+// costs less than the crossing, and the host could not do the same.
 func (l *lender) borrow(name string, configuration json.RawMessage, config []byte) (codec.Bytes, error) {
 	own, err := codec.New(name, configuration)
-	if errors.Is(err, fault.ErrUnsupported) {
+	switch {
+	case errors.Is(err, fault.ErrUnsupported):
 		return nil, nil
-	}
-	if err != nil {
+	case err != nil:
 		return nil, err
+	case !codec.Copies(own):
+		return nil, nil
 	}
 	w, err := l.engine.take()
 	if err != nil {
@@ -87,8 +91,8 @@ type lent struct {
 	least  int // bytes of output
 }
 
-// Copies tells what the codec it stands for tells.
-func (c *lent) Copies() bool { return codec.Copies(c.Bytes) }
+// Copies says that what is decoded never shares memory with its input.
+func (c *lent) Copies() bool { return true }
 
 // Decode implements [codec.Bytes].
 func (c *lent) Decode(ctx context.Context, dst, src []byte, limit int) ([]byte, error) {

@@ -1,0 +1,3 @@
+package host_test
+
+func child() int { return 0 }
