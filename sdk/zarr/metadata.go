@@ -77,12 +77,12 @@ func (f fields) known(sets ...[]string) error {
 			known[k] = true
 		}
 	}
-	for k, v := range f {
+	for _, k := range slices.Sorted(maps.Keys(f)) { // the same field is named each time
 		if known[k] {
 			continue
 		}
 		var ext map[string]json.RawMessage
-		if json.Unmarshal(v, &ext) == nil && string(ext["must_understand"]) == "false" {
+		if json.Unmarshal(f[k], &ext) == nil && string(ext["must_understand"]) == "false" {
 			continue
 		}
 		return fault.New(fault.ErrUnsupported, "metadata", strconv.Quote(k), "unknown field that must be understood")

@@ -127,7 +127,7 @@ func (a *Array) readSubchunk(ctx context.Context, x *ShardIndex, i, n int64, dst
 		if err := from.readInto(ctx, off, buf); err != nil {
 			return nil, err
 		}
-		return c.decode(ctx, buf, buf, a.shards.sub)
+		return c.decode(ctx, nil, buf, a.shards.sub) // never into buf: a foreign codec may write before it has read
 	}
 	p := scratch.Get().(*[]byte)
 	defer scratch.Put(p)
