@@ -2,6 +2,8 @@ package zarr
 
 import (
 	"encoding/json"
+	"maps"
+	"slices"
 	"strconv"
 
 	"github.com/gridhold/gridhold/sdk/fault"
