@@ -1,0 +1,52 @@
+package main
+
+import (
+	"context"
+
+	"github.com/gridhold/gridhold/host"
+	"github.com/gridhold/gridhold/native/file"
+	"github.com/gridhold/gridhold/sdk/zarr"
+)
+
+// opener opens the array in a directory and returns what reads it, through
+// one shard cache.
+type opener func(ctx context.Context, dir string) (reader, error)
+
+// native reads with the core as machine code.
+func native(ctx context.Context, dir string) (reader, error) {
+	st, err := file.Open(dir, file.Options{})
+	if err != nil {
+		return nil, err
+	}
+	a, err := zarr.OpenArray(ctx, st, "", zarr.Options{})
+	if err != nil {
+		return nil, err
+	}
+	cache := a.ShardCache(zarr.CacheOptions{})
+	return func(ctx context.Context, at []int64, buf []byte) ([]byte, error) {
+		return a.RetrieveSubchunk(ctx, at, zarr.ReadOptions{Cache: cache, Dst: buf})
+	}, nil
+}
+
+// sandboxed reads with the core under wazero, which is lent the codecs of
+// this process.
+func sandboxed(ctx context.Context) (opener, error) {
+	s, err := host.New(ctx, host.Config{})
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context, dir string) (reader, error) {
+		st, err := file.Open(dir, file.Options{})
+		if err != nil {
+			return nil, err
+		}
+		a, err := s.OpenArray(ctx, st, "")
+		if err != nil {
+			return nil, err
+		}
+		cache := a.ShardCache(host.CacheOptions{})
+		return func(ctx context.Context, at []int64, buf []byte) ([]byte, error) {
+			return a.RetrieveSubchunk(ctx, at, host.ReadOptions{Cache: cache, Dst: buf})
+		}, nil
+	}, nil
+}
