@@ -13,7 +13,10 @@ import type { ByteRange, ReadAnswer, Store } from './store.js';
 export interface FileOptions {
   /** How many files to keep open; default 128. */
   handles?: number;
-  /** How often the name of a kept file is looked up again, in milliseconds; default 1000. A file replaced by rename is noticed at once anyway. */
+  /**
+   * How often the name of a kept file is looked up again, in milliseconds;
+   * default 1000. A file replaced by rename is noticed at once anyway.
+   */
   recheck?: number;
   /** Read with blocking calls: several times as fast where everything is in memory, and everything waits where it is not. */
   blocking?: boolean;

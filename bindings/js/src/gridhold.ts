@@ -9,7 +9,7 @@ import { Guest } from './guest.js';
 import { Handle } from './handle.js';
 import type { Outside } from './io.js';
 import { compile, type WasmSource } from './loader.js';
-import { DEFAULT_MEMORY } from './memory.js';
+import { DEFAULT_MEMORY } from './maximum.js';
 import { HttpStore, StoreTable, storeOf, type Source } from './store.js';
 import { checkByteOrder } from './values.js';
 
@@ -153,6 +153,7 @@ export class Gridhold {
   }
 
   async #open(source: Source, node: 'array' | 'group' | 'any', options: OpenOptions): Promise<GridArray | GridGroup> {
+    options.signal?.throwIfAborted();
     const { store, release } = this.#acquire(source);
     const path = options.path ?? '';
     const request = json({ store, path, node });

@@ -2,14 +2,14 @@
 // on, answers come out. docs/abi.md is the contract; its sections "Hosts" and
 // "Death" are what this file is about.
 
-import { ABI_MAJOR, Answer, Kind, Mailbox, Result, Run, State, codeName } from './abi.js';
+import { ABI_MAJOR, Answer, Code, Kind, Mailbox, Result, Run, State, codeName } from './abi.js';
 import { ClosedError, GridholdError, InternalError, UnsupportedError, errorOf } from './errors.js';
 import { Io, type Outside } from './io.js';
+import { Memory } from './memory.js';
 import { Pacer } from './pacer.js';
 import { Wasi } from './wasi.js';
 
 interface Exports {
-  memory: WebAssembly.Memory;
   _initialize(): void;
   gh_abi(): number;
   gh_mailbox(): number;
@@ -44,10 +44,10 @@ const STALLS = 10;
 
 export class Guest {
   #exports: Exports;
+  #memory: Memory;
   #wasi: Wasi;
   #io: Io;
   #mailbox = 0;
-  #memory: number;
   #pacer = new Pacer(() => this.#turn());
   #waiting: Operation[] = [];
   #running = new Map<number, Operation>();
@@ -56,38 +56,38 @@ export class Guest {
   #stalls = 0;
   #death: GridholdError | undefined;
 
-  private constructor(exports: Exports, wasi: Wasi, io: Io, memory: number) {
+  private constructor(exports: Exports, memory: Memory, wasi: Wasi, io: Io) {
     this.#exports = exports;
+    this.#memory = memory;
     this.#wasi = wasi;
     this.#io = io;
-    this.#memory = memory;
   }
 
   /**
-   * Makes an instance with at most `memory` bytes of memory. Throws
+   * Makes an instance and tells it that it has at most `cap` bytes of memory. Throws
    * UnsupportedError for a guest of another ABI, InternalError for one that
    * dies while it starts.
    */
-  static async start(module: WebAssembly.Module, memory: number, outside: Outside): Promise<Guest> {
+  static async start(module: WebAssembly.Module, cap: number, outside: Outside): Promise<Guest> {
     let instance: WebAssembly.Instance | undefined;
-    const buffer = () => (instance!.exports.memory as WebAssembly.Memory).buffer as ArrayBuffer;
-    const wasi = new Wasi(buffer);
-    const io = new Io(buffer, outside, (token, n) => guest.#completed(token, n));
+    const memory = new Memory(() => (instance!.exports.memory as WebAssembly.Memory).buffer as ArrayBuffer);
+    const wasi = new Wasi(memory);
+    const io = new Io(memory, outside, (token, n) => guest.#completed(token, n));
     const imports = { wasi_snapshot_preview1: wasi.imports(module), gridhold: io.imports() };
     instance = await WebAssembly.instantiate(module, imports);
-    const guest = new Guest(instance.exports as unknown as Exports, wasi, io, memory);
-    guest.#begin();
+    const guest = new Guest(instance.exports as unknown as Exports, memory, wasi, io);
+    guest.#begin(cap);
     return guest;
   }
 
   /** Whether it takes operations: it lives, and nothing in it has panicked. */
   get usable(): boolean {
-    return this.#death === undefined && this.#u32(this.#mailbox + Mailbox.panics) === 0;
+    return this.#death === undefined && this.#memory.u32(this.#mailbox + Mailbox.panics) === 0;
   }
 
   /** Size of the instance's memory in bytes. */
   get memorySize(): number {
-    return this.#exports.memory.buffer.byteLength;
+    return this.#memory.size;
   }
 
   /**
@@ -124,7 +124,7 @@ export class Guest {
     this.#die(new ClosedError('gridhold: closed'));
   }
 
-  #begin(): void {
+  #begin(cap: number): void {
     const e = this.#exports;
     this.#enter(() => e._initialize());
     const abi = this.#enter(() => e.gh_abi()) >>> 0;
@@ -132,9 +132,9 @@ export class Guest {
       throw new UnsupportedError(`gridhold: the guest speaks ABI ${abi >>> 16}.${abi & 0xffff}, this host ${ABI_MAJOR}`);
     }
     this.#mailbox = this.#enter(() => e.gh_mailbox()) >>> 0;
-    const request = new TextEncoder().encode(JSON.stringify({ memory: this.#memory }));
+    const request = new TextEncoder().encode(JSON.stringify({ memory: cap }));
     const code = this.#ask(request, (ptr) => e.gh_configure(ptr, request.length));
-    if (code < 0) throw errorOf(code, `gridhold: ${this.#memory} bytes of memory: ${codeName(code)}`);
+    if (code < 0) throw errorOf(code, `gridhold: ${cap} bytes of memory: ${codeName(code)}`);
   }
 
   #turn(): void {
@@ -153,13 +153,15 @@ export class Guest {
   }
 
   #startWaiting(): void {
-    for (const op of this.#waiting.splice(0)) {
-      const id = this.#ask(op.request, (ptr) => this.#exports.gh_start(op.kind, ptr, op.request.length));
+    for (let op = this.#waiting[0]; op !== undefined; op = this.#waiting[0]) {
+      const { kind, request } = op;
+      const id = this.#ask(request, (ptr) => this.#exports.gh_start(kind, ptr, request.length));
+      this.#waiting.shift(); // only now: until here it dies with the instance
       if (id > 0) {
         op.id = id;
         this.#running.set(id, op);
       } else {
-        op.reject(errorOf(id, `gridhold: ${kindName(op.kind)}: ${codeName(id)}`));
+        op.reject(errorOf(id, `gridhold: ${kindName(kind)}: ${codeName(id)}`));
       }
     }
   }
@@ -167,8 +169,8 @@ export class Guest {
   /** Hands over completions and lets goroutines run. */
   #run(): number {
     for (;;) {
-      const batch = this.#completions.splice(0, this.#u32(this.#mailbox + Mailbox.cqCap));
-      const v = this.#view();
+      const batch = this.#completions.splice(0, this.#memory.u32(this.#mailbox + Mailbox.cqCap));
+      const v = this.#memory.view();
       let at = v.getUint32(this.#mailbox + Mailbox.cqPtr, true);
       for (const { token, n } of batch) {
         v.setUint32(at, token, true);
@@ -183,7 +185,7 @@ export class Guest {
   }
 
   #ended(): number[] {
-    const v = this.#view();
+    const v = this.#memory.view();
     const list = v.getUint32(this.#mailbox + Mailbox.donePtr, true);
     const count = v.getUint32(this.#mailbox + Mailbox.done, true);
     return Array.from({ length: count }, (_, i) => v.getUint32(list + 4 * i, true));
@@ -202,22 +204,16 @@ export class Guest {
     if (op === undefined) return; // left by its caller
     const at = this.#enter(() => this.#exports.gh_result(id)) >>> 0;
     if (at === 0) throw new InternalError('gridhold: an operation that ended has no result');
-    const v = this.#view();
-    const u32 = (field: number) => v.getUint32(at + field, true);
-    const text = (ptr: number, len: number) => new TextDecoder().decode(this.#bytes(ptr, len));
-    let settle: () => void;
+    const u32 = (field: number) => this.#memory.u32(at + field);
     if (u32(Result.state) === State.ok) {
       const length = u32(Result.kind) === Answer.none ? 0 : u32(Result.len);
-      const reply = { bytes: this.#bytes(u32(Result.ptr), length).slice(), object: u32(Result.object) };
-      settle = () => op.resolve(reply);
+      op.resolve({ bytes: this.#memory.bytes(u32(Result.ptr), length).slice(), object: u32(Result.object) });
     } else {
-      const code = v.getInt32(at + Result.code, true);
-      const error = this.#error(code, text(u32(Result.detailPtr), u32(Result.detailLen)));
-      settle = () => op.reject(error);
+      const code = this.#memory.view().getInt32(at + Result.code, true);
+      op.reject(this.#error(code, this.#memory.text(u32(Result.detailPtr), u32(Result.detailLen))));
     }
     this.#running.delete(id);
     this.#enter(() => this.#exports.gh_drop(id));
-    settle();
   }
 
   #error(code: number, detail: string): GridholdError {
@@ -246,12 +242,12 @@ export class Guest {
 
   /** Lays a request into the guest for the time of one call. */
   #ask(request: Uint8Array, call: (ptr: number) => number): number {
-    const own = this.#mailbox === 0 || request.length > this.#u32(this.#mailbox + Mailbox.reqCap);
+    const own = this.#mailbox === 0 || request.length > this.#memory.u32(this.#mailbox + Mailbox.reqCap);
     const ptr = own
       ? this.#enter(() => this.#exports.gh_alloc(request.length)) >>> 0
-      : this.#u32(this.#mailbox + Mailbox.reqPtr);
-    if (ptr === 0) return -7; // Limit
-    this.#bytes(ptr, request.length).set(request);
+      : this.#memory.u32(this.#mailbox + Mailbox.reqPtr);
+    if (ptr === 0) return Code.Limit;
+    this.#memory.bytes(ptr, request.length).set(request);
     try {
       return this.#enter(() => call(ptr));
     } finally {
@@ -285,18 +281,6 @@ export class Guest {
     this.#completions = [];
     this.#io.abandon();
     for (const op of left) op.reject(error);
-  }
-
-  #u32(at: number): number {
-    return this.#view().getUint32(at, true);
-  }
-
-  #view(): DataView {
-    return new DataView(this.#exports.memory.buffer);
-  }
-
-  #bytes(ptr: number, len: number): Uint8Array<ArrayBuffer> {
-    return new Uint8Array(this.#exports.memory.buffer as ArrayBuffer, ptr, len);
   }
 }
 

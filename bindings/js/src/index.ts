@@ -28,6 +28,6 @@ export type { CodeName } from './abi.js';
 export { Gridhold, type Damage, type Entry, type LoadOptions, type OpenOptions } from './gridhold.js';
 export { GridGroup, type GroupInfo } from './group.js';
 export type { WasmSource } from './loader.js';
-export { DEFAULT_MEMORY } from './memory.js';
+export { DEFAULT_MEMORY } from './maximum.js';
 export { HttpStore, httpStore, type ByteRange, type HttpOptions, type ReadAnswer, type Source, type Store } from './store.js';
 export type { NdArray, TypedArray } from './values.js';

@@ -8,6 +8,7 @@
 import { Code, Fetch, FETCH_CUT, Info, List, PENDING, Range, Read } from './abi.js';
 import { openCodec, type Codecs, type OpenCodec } from './codecs.js';
 import { GridholdError, IOError, InternalError, InvalidError, LimitError, StaleError, UnsupportedError } from './errors.js';
+import type { Memory } from './memory.js';
 import type { ByteRange, Store, StoreTable } from './store.js';
 
 /** What an instance is given by its host. */
@@ -31,7 +32,7 @@ const FAILURES_KEPT = 256;
 class Released extends Error {}
 
 export class Io {
-  #memory: () => ArrayBuffer;
+  #memory: Memory;
   #outside: Outside;
   #complete: (token: number, n: number) => void;
   #pending = new Map<number, Pending>();
@@ -40,8 +41,8 @@ export class Io {
   #failures = new Map<number, GridholdError>();
   #thrown: { text: string; error: unknown }[] = [];
 
-  /** `memory` gives the instance's memory as it is now; `complete` hands a completion to its loop. */
-  constructor(memory: () => ArrayBuffer, outside: Outside, complete: (token: number, n: number) => void) {
+  /** `complete` hands a completion to the instance's loop. */
+  constructor(memory: Memory, outside: Outside, complete: (token: number, n: number) => void) {
     this.#memory = memory;
     this.#outside = outside;
     this.#complete = complete;
@@ -63,7 +64,7 @@ export class Io {
       tick: () => 0,
       error_detail: (token: number, ptr: number, cap: number) => this.#detail(token, ptr >>> 0, cap >>> 0),
       log: (level: number, ptr: number, len: number) => {
-        const text = this.#text(ptr >>> 0, len >>> 0);
+        const text = this.#memory.text(ptr >>> 0, len >>> 0);
         this.#later.push(() => this.#outside.log(level, text));
       },
     };
@@ -150,15 +151,15 @@ export class Io {
     let bytes = encode(error.message);
     if (bytes.length > cap) bytes = encode(error.message.slice(0, Math.max(0, (error.message.length - (bytes.length - cap)) >> 1)));
     if (bytes.length > cap) return 0;
-    this.#bytes(ptr, bytes.length).set(bytes);
+    this.#memory.bytes(ptr, bytes.length).set(bytes);
     return bytes.length;
   }
 
   async #read(p: Pending, req: number, info: number): Promise<number> {
-    const v = this.#view();
+    const v = this.#memory.view();
     const u32 = (at: number) => v.getUint32(req + at, true);
-    const key = this.#text(u32(Read.key), u32(Read.keyLen));
-    const wanted = this.#text(u32(Read.ver), u32(Read.verLen));
+    const key = this.#memory.text(u32(Read.key), u32(Read.keyLen));
+    const wanted = this.#memory.text(u32(Read.ver), u32(Read.verLen));
     const list = u32(Read.ranges);
     const ranges = Array.from({ length: u32(Read.n) }, (_, i) => byteRange(v, list + i * Range.size));
     const store = this.#store(u32(Read.store));
@@ -171,7 +172,7 @@ export class Io {
     if (wanted !== '' && version !== wanted) throw new StaleError(`${key}: the object has changed`, { item: key });
     checkAnswer(key, ranges, data);
     const need = this.#tooSmall(list, data);
-    const w = this.#view();
+    const w = this.#memory.view();
     if (need > 0) {
       w.setBigInt64(info + Info.need, BigInt(need), true);
       return Code.TooSmall;
@@ -180,7 +181,7 @@ export class Io {
     w.setBigInt64(info + Info.size, BigInt(size), true);
     data.forEach((bytes, i) => {
       const range = list + i * Range.size;
-      this.#bytes(w.getUint32(range + Range.buf, true), bytes.length).set(bytes);
+      this.#memory.bytes(w.getUint32(range + Range.buf, true), bytes.length).set(bytes);
       w.setInt32(range + Range.n, bytes.length, true);
     });
     return data.length;
@@ -188,7 +189,7 @@ export class Io {
 
   /** The largest answer if one does not fit its buffer, or 0. */
   #tooSmall(list: number, data: Uint8Array[]): number {
-    const v = this.#view();
+    const v = this.#memory.view();
     const fits = data.every((bytes, i) => bytes.length <= v.getUint32(list + i * Range.size + Range.cap, true));
     return fits ? 0 : Math.max(...data.map((bytes) => bytes.length));
   }
@@ -198,13 +199,13 @@ export class Io {
     if (bytes.length > Info.verCap) {
       throw new InvalidError(`${key}: the store's version has more than ${Info.verCap} bytes`, { item: key });
     }
-    this.#view().setUint32(info + Info.verLen, bytes.length, true);
-    this.#bytes(info + Info.ver, bytes.length).set(bytes);
+    this.#memory.view().setUint32(info + Info.verLen, bytes.length, true);
+    this.#memory.bytes(info + Info.ver, bytes.length).set(bytes);
   }
 
   async #list(p: Pending, req: number, info: number): Promise<number> {
-    const v = this.#view();
-    const prefix = this.#text(v.getUint32(req + List.prefix, true), v.getUint32(req + List.prefixLen, true));
+    const v = this.#memory.view();
+    const prefix = this.#memory.text(v.getUint32(req + List.prefix, true), v.getUint32(req + List.prefixLen, true));
     const store = this.#store(v.getUint32(req + List.store, true));
     if (store.list === undefined) throw new UnsupportedError('the store cannot list', { item: prefix });
 
@@ -212,7 +213,7 @@ export class Io {
     this.#check(p);
     const encoded = names.map((name) => new TextEncoder().encode(name));
     const size = encoded.reduce((sum, name) => sum + 4 + name.length, 0);
-    const w = this.#view();
+    const w = this.#memory.view();
     if (size > w.getUint32(req + List.cap, true)) {
       w.setBigInt64(info + Info.need, BigInt(size), true);
       return Code.TooSmall;
@@ -220,15 +221,15 @@ export class Io {
     let at = w.getUint32(req + List.buf, true);
     for (const name of encoded) {
       w.setUint32(at, name.length, true);
-      this.#bytes(at + 4, name.length).set(name);
+      this.#memory.bytes(at + 4, name.length).set(name);
       at += 4 + name.length;
     }
     return size;
   }
 
   async #fetch(p: Pending, req: number): Promise<number> {
-    const v = this.#view();
-    const text = (at: number) => this.#text(v.getUint32(req + at, true), v.getUint32(req + at + 4, true));
+    const v = this.#memory.view();
+    const text = (at: number) => this.#memory.text(v.getUint32(req + at, true), v.getUint32(req + at + 4, true));
     const url = text(Fetch.url);
     const headers: [string, string][] = text(Fetch.header)
       .split('\r\n')
@@ -242,7 +243,7 @@ export class Io {
         throw new IOError(`${url}: redirected to another scheme`, { item: url });
       }
       const { length, cut } = await this.#body(p, response, req);
-      const w = this.#view();
+      const w = this.#memory.view();
       w.setUint32(req + Fetch.status, response.status, true);
       w.setUint32(req + Fetch.flags, cut ? FETCH_CUT : 0, true);
       w.setUint32(req + Fetch.answerLen, this.#answerHeader(response, req), true);
@@ -255,7 +256,7 @@ export class Io {
 
   /** Moves the body into the guest as it comes, and stops where it is longer than wanted. */
   async #body(p: Pending, response: Response, req: number): Promise<{ length: number; cut: boolean }> {
-    const cap = this.#view().getUint32(req + Fetch.bodyCap, true);
+    const cap = this.#memory.view().getUint32(req + Fetch.bodyCap, true);
     let length = 0;
     if (response.body === null) return { length, cut: false };
     const reader = response.body.getReader();
@@ -264,7 +265,7 @@ export class Io {
       this.#check(p);
       if (done) return { length, cut: false };
       const part = value.subarray(0, cap - length);
-      this.#bytes(this.#view().getUint32(req + Fetch.body, true) + length, part.length).set(part);
+      this.#memory.bytes(this.#memory.view().getUint32(req + Fetch.body, true) + length, part.length).set(part);
       length += part.length;
       if (part.length < value.length) {
         reader.cancel().catch(() => {}); // nobody waits for how the rest ends
@@ -278,8 +279,8 @@ export class Io {
     // The platform has unpacked a whole answer already. Of a part it cannot
     // have made sense; there the guest must see the header and refuse.
     const unpacked = response.status !== 206 && response.headers.has('content-encoding');
-    const v = this.#view();
-    const out = this.#bytes(v.getUint32(req + Fetch.answer, true), v.getUint32(req + Fetch.answerCap, true));
+    const v = this.#memory.view();
+    const out = this.#memory.bytes(v.getUint32(req + Fetch.answer, true), v.getUint32(req + Fetch.answerCap, true));
     let at = 0;
     response.headers.forEach((value, name) => {
       if (unpacked && (name === 'content-encoding' || name === 'content-length')) return;
@@ -292,12 +293,12 @@ export class Io {
   }
 
   #openCodec(cfg: number, len: number, info: number): number {
-    const { name, configuration } = JSON.parse(this.#text(cfg, len)) as { name: string; configuration?: unknown };
+    const { name, configuration } = JSON.parse(this.#memory.text(cfg, len)) as { name: string; configuration?: unknown };
     const codec = openCodec(this.#outside.codecs, name, configuration);
     if (codec === undefined) return Code.Unsupported;
     const id = this.#codecs.size + 1;
     this.#codecs.set(id, codec);
-    const v = this.#view();
+    const v = this.#memory.view();
     v.setUint32(info + Info.id, id, true);
     v.setUint32(info + Info.minLen, codec.minLength, true);
     return 0;
@@ -311,12 +312,12 @@ export class Io {
     // errors are the same with and without.
     const put = (bytes: Uint8Array): number => {
       if (!(bytes instanceof Uint8Array) || bytes.length !== dstLen) return Code.Unsupported;
-      this.#bytes(dst, dstLen).set(bytes);
+      this.#memory.bytes(dst, dstLen).set(bytes);
       return dstLen;
     };
     let decoded: Uint8Array | PromiseLike<Uint8Array>;
     try {
-      decoded = codec.decode(this.#bytes(src, srcLen).slice(), dstLen);
+      decoded = codec.decode(this.#memory.bytes(src, srcLen).slice(), dstLen);
     } catch {
       return Code.Unsupported;
     }
@@ -333,18 +334,6 @@ export class Io {
     const store = this.#outside.stores.get(id);
     if (store === undefined) throw new InternalError(`there is no store ${id}`);
     return store;
-  }
-
-  #view(): DataView {
-    return new DataView(this.#memory());
-  }
-
-  #bytes(ptr: number, len: number): Uint8Array<ArrayBuffer> {
-    return new Uint8Array(this.#memory(), ptr, len);
-  }
-
-  #text(ptr: number, len: number): string {
-    return new TextDecoder().decode(this.#bytes(ptr, len));
   }
 }
 

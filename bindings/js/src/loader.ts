@@ -1,7 +1,7 @@
 // From whatever names the guest to a compiled module.
 
 import { IOError, InvalidError } from './errors.js';
-import { withMemoryMaximum } from './memory.js';
+import { withMemoryMaximum } from './maximum.js';
 
 /** Where the guest comes from. */
 export type WasmSource = string | URL | ArrayBuffer | Uint8Array | WebAssembly.Module;

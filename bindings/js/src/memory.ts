@@ -1,76 +1,34 @@
-// The maximum of a module's memory. A module made by Go declares none, so it
-// could grow to 4 GiB; the engine enforces what the module itself says, and
-// therefore the limit is written into the module before it is compiled.
+// The memory of an instance, looked up anew at each use: after any export it
+// may have grown, and views from before are then empty.
 
-import { CorruptError, LimitError } from './errors.js';
+export class Memory {
+  #buffer: () => ArrayBuffer;
 
-/** The default cap of an instance's memory, in bytes. */
-export const DEFAULT_MEMORY = 512 * 1024 * 1024;
-
-const PAGE = 65536;
-const SECTION_MEMORY = 5;
-const HAS_MAXIMUM = 1;
-
-/**
- * Returns the module with a memory maximum of `bytes`, rounded down to pages;
- * a lower maximum that it already has stays. The input is not changed.
- * Throws LimitError if the module starts with more.
- *
- * WebAssembly core specification, 5.5.8 (memory section).
- */
-export function withMemoryMaximum(module: Uint8Array, bytes: number): Uint8Array<ArrayBuffer> {
-  const section = findSection(module, SECTION_MEMORY);
-  let at = section.body;
-  const count = readU32(module, at);
-  at = count.next;
-  const flags = readU32(module, at);
-  if (count.value !== 1 || flags.value > HAS_MAXIMUM) {
-    throw new CorruptError('wasm: a module with one plain memory is wanted');
+  /** `buffer` gives the memory's buffer as it is now. */
+  constructor(buffer: () => ArrayBuffer) {
+    this.#buffer = buffer;
   }
-  const minimum = readU32(module, flags.next);
-  const maximum = flags.value & HAS_MAXIMUM ? readU32(module, minimum.next).value : PAGE;
-  const pages = Math.min(maximum, Math.floor(bytes / PAGE));
-  if (minimum.value > pages) {
-    throw new LimitError(`wasm: the guest starts with ${minimum.value * PAGE} bytes of memory, ${bytes} are allowed`);
-  }
-  const body = [1, HAS_MAXIMUM, ...u32(minimum.value), ...u32(pages)];
-  const made = [SECTION_MEMORY, ...u32(body.length), ...body];
-  const out = new Uint8Array(section.start + made.length + (module.length - section.end));
-  out.set(module.subarray(0, section.start));
-  out.set(made, section.start);
-  out.set(module.subarray(section.end), section.start + made.length);
-  return out;
-}
 
-function findSection(module: Uint8Array, id: number): { start: number; body: number; end: number } {
-  if (module.length < 8 || module[0] !== 0 || module[1] !== 0x61 || module[2] !== 0x73 || module[3] !== 0x6d) {
-    throw new CorruptError('wasm: not a WebAssembly module');
+  get size(): number {
+    return this.#buffer().byteLength;
   }
-  for (let at = 8; at < module.length; ) {
-    const length = readU32(module, at + 1);
-    const end = length.next + length.value;
-    if (end > module.length) break;
-    if (module[at] === id) return { start: at, body: length.next, end };
-    at = end;
-  }
-  throw new CorruptError('wasm: the module is cut short or has no memory');
-}
 
-/** LEB128, at most five bytes. */
-function readU32(bytes: Uint8Array, at: number): { value: number; next: number } {
-  let value = 0;
-  for (let i = 0; i < 5; i++) {
-    const byte = bytes[at + i];
-    if (byte === undefined) break;
-    value += (byte & 0x7f) * 2 ** (7 * i);
-    if (byte < 0x80) return { value, next: at + i + 1 };
+  /** Good until the next export, import or await. */
+  view(): DataView {
+    return new DataView(this.#buffer());
   }
-  throw new CorruptError('wasm: a damaged number in the module');
-}
 
-function u32(value: number): number[] {
-  const out: number[] = [];
-  for (; value > 0x7f; value = Math.floor(value / 128)) out.push((value % 128) | 0x80);
-  out.push(value);
-  return out;
+  /** A window on the guest, as short-lived. Throws RangeError where it does not lie in the memory. */
+  bytes(ptr: number, len: number): Uint8Array<ArrayBuffer> {
+    return new Uint8Array(this.#buffer(), ptr, len);
+  }
+
+  u32(at: number): number {
+    return this.view().getUint32(at, true);
+  }
+
+  /** A copy, as UTF-8. */
+  text(ptr: number, len: number): string {
+    return new TextDecoder().decode(this.bytes(ptr, len));
+  }
 }

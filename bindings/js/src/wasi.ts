@@ -1,6 +1,8 @@
 // As much of WASI preview 1 as a Go guest asks for: a clock, random bytes, a
 // place for last words, and an end. No files, no arguments, no environment.
 
+import type { Memory } from './memory.js';
+
 const ESUCCESS = 0;
 const EBADF = 8;
 const ENOSYS = 52;
@@ -18,11 +20,10 @@ export class Exit extends Error {
 
 /** The imports of one instance, and what it wrote to its standard error. */
 export class Wasi {
-  #memory: () => ArrayBuffer;
+  #memory: Memory;
   #words = '';
 
-  /** `memory` gives the instance's memory as it is now. */
-  constructor(memory: () => ArrayBuffer) {
+  constructor(memory: Memory) {
     this.#memory = memory;
   }
 
@@ -42,7 +43,7 @@ export class Wasi {
   }
 
   #functions(): Record<string, (...args: never[]) => number> {
-    const view = () => new DataView(this.#memory());
+    const view = () => this.#memory.view();
     const none = (count: number, size: number): number => {
       const v = view();
       v.setUint32(count >>> 0, 0, true);
@@ -64,7 +65,7 @@ export class Wasi {
         return ESUCCESS;
       },
       random_get: (ptr: number, len: number) => {
-        const out = new Uint8Array(this.#memory(), ptr >>> 0, len >>> 0);
+        const out = this.#memory.bytes(ptr >>> 0, len >>> 0);
         for (let at = 0; at < out.length; at += RANDOM_AT_ONCE) {
           crypto.getRandomValues(out.subarray(at, at + RANDOM_AT_ONCE));
         }
@@ -76,7 +77,7 @@ export class Wasi {
         let n = 0;
         for (let i = 0; i < count; i++) {
           const at = (vectors >>> 0) + 8 * i;
-          const bytes = new Uint8Array(this.#memory(), v.getUint32(at, true), v.getUint32(at + 4, true));
+          const bytes = this.#memory.bytes(v.getUint32(at, true), v.getUint32(at + 4, true));
           this.#words = (this.#words + new TextDecoder().decode(bytes)).slice(-LAST_WORDS);
           n += bytes.length;
         }

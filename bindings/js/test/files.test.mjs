@@ -40,7 +40,10 @@ function save(objects, { rename = false } = {}) {
 for (const blocking of [false, true]) {
   test(`ranges of a file, blocking ${blocking}`, async () => {
     store = fileStore(join(dir, 'root'), { blocking });
-    const ranges = [{ offset: 1, length: 2 }, { suffix: 2 }, { suffix: 99 }, { offset: 3 }, { offset: 4, length: 9 }, { offset: 9, length: 1 }];
+    const ranges = [
+      { offset: 1, length: 2 }, { suffix: 2 }, { suffix: 99 },
+      { offset: 3 }, { offset: 4, length: 9 }, { offset: 9, length: 1 },
+    ];
     const { data, size, version } = await store.read('sub/a', ranges);
     equal(data.map((bytes) => Buffer.from(bytes).toString()), ['el', 'lo', 'hello', 'lo', 'o', '']);
     equal(size, 5);
@@ -129,7 +132,8 @@ test('few files are kept open, none after close', async () => {
   for (let i = 0; i < 50; i++) writeFileSync(join(dir, `root/f${i}`), `${i}`);
   store = fileStore(join(dir, 'root'), { handles: 4 });
   const before = open();
-  await Promise.all(Array.from({ length: 200 }, (_, i) => store.read(`f${i % 50}`, all).then(({ data }) => equal(Buffer.from(data[0]).toString(), `${i % 50}`))));
+  const check = async (i) => equal(Buffer.from((await store.read(`f${i}`, all)).data[0]).toString(), `${i}`);
+  await Promise.all(Array.from({ length: 200 }, (_, i) => check(i % 50)));
   await wait(20); // closing is done by the system's threads
   ok(open() <= before + 4, `${open() - before} files are open`);
   store.close();
@@ -156,7 +160,8 @@ test("Node's own codecs give the same bytes", async () => {
   const sub = [256, 300]; // over 64 KiB
   const gzip = [{ name: 'gzip', configuration: { level: 5 } }];
   const objects = await shardedArray({ sub, per: [2, 2], codecs: gzip, encode: (bytes) => gzipSync(bytes) });
-  const trailing = await shardedArray({ sub, per: [2, 2], codecs: gzip, encode: (bytes) => Buffer.concat([gzipSync(bytes), Buffer.from('more')]) });
+  const more = (bytes) => Buffer.concat([gzipSync(bytes), Buffer.from('more')]);
+  const trailing = await shardedArray({ sub, per: [2, 2], codecs: gzip, encode: more });
   const results = [];
   for (const lent of [{}, codecs]) {
     const gh = await lib.Gridhold.load({ codecs: lent });
