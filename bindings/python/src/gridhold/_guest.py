@@ -6,6 +6,7 @@ runtime decides, when it is asked to carry out a job.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 import threading
@@ -15,7 +16,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import _abi
-from ._errors import CANCELLED, INTERNAL, Error, InternalError, from_number, number_of
+from ._errors import CANCELLED, INTERNAL, ClosedError, Error, InternalError, from_number, number_of
 from ._imports import Codecs, FetchJob, Job, ListJob, ReadJob, SleepJob
 from ._instance import Import, Instance
 
@@ -88,7 +89,8 @@ class Guest:
             if self.dead or self.retiring:
                 raise Retired
             while self._closing:
-                self._submit(_abi.CLOSE, _abi.handle_request(self._closing.popleft()), None)
+                with contextlib.suppress(ClosedError):  # a cache goes with its array
+                    self._submit(_abi.CLOSE, _abi.handle_request(self._closing.popleft()), None)
             future = self._runtime.future()
             op = self._submit(kind, request, future)
             interrupt, self._interrupt = self._interrupt, None
