@@ -35,7 +35,8 @@ var arrows = []struct {
 	{"sdk/codec", []string{"sdk/fault"}},
 	{"sdk/zarr", []string{"sdk/fault", "sdk/storage", "sdk/cache", "sdk/codec"}},
 	{"native", []string{"sdk"}},
-	{"wasm/guest", []string{"sdk"}},
+	{"wasm/wire", []string{"sdk/fault"}}, // the numbers of docs/abi.md, for both sides
+	{"wasm/guest", []string{"sdk", "wasm/wire"}},
 	{"wasm", nil},
 	{"host", []string{"sdk", "native", "wasm"}},
 	{"internal/golden", nil}, // for tests and the programs of bench: see TestGoldenIsForTests
