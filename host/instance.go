@@ -95,7 +95,7 @@ func (in *instance) configure() error {
 		return internal("its mailbox is outside its memory")
 	}
 	in.request, in.room = u32(b, boxReqPtr), u32(b, boxReqCap)
-	req := []byte(`{"memory":` + strconv.FormatInt(in.sandbox.config.Memory, 10) + `}`)
+	req := []byte(`{"memory":` + strconv.FormatInt(in.sandbox.config.Memory, 10) + `,"at_once":true}`)
 	if len(req) > int(in.room) || !in.memory.Write(in.request, req) {
 		return internal("its request area is outside its memory")
 	}

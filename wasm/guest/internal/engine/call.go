@@ -15,11 +15,11 @@ type ReadCall struct {
 	Wire   wire.Read // scratch of the skin
 }
 
-// reset empties the call and keeps what it has allocated.
+// reset empties the call but for its key, and keeps what it has allocated.
 func (c *ReadCall) reset() {
 	clear(c.Bufs)
-	c.Key, c.Want, c.Ranges, c.Bufs = c.Key[:0], c.Want[:0], c.Ranges[:0], c.Bufs[:0]
-	c.Flags, c.Info = 0, wire.Info{}
+	c.Ranges, c.Bufs = c.Ranges[:0], c.Bufs[:0]
+	c.Info.Size, c.Info.Need, c.Info.VerLen = -1, 0, 0
 }
 
 // add appends one range that is read into buf.

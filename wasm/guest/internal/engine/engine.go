@@ -68,22 +68,22 @@ type Engine struct {
 
 	host    Host
 	memory  int64 // cap of the instance's memory
+	atOnce  bool  // no import is ever PENDING
 	running atomic.Bool
 	timed   atomic.Bool // the run in progress has a budget
 
 	ops     slots.Table[*Operation]
 	handles slots.Table[*object]
-	tokens  slots.Table[*waiter]
+	tokens  tokens
 	live    atomic.Int64
 	gate    gate
 	lent    lender
 
-	mu       sync.Mutex // guards what follows, and waiter.orphan
+	mu       sync.Mutex // guards what follows
 	ended    []uint32   // operations that no run has listed yet
 	marked   []uint32   // operations to cancel in the next run
 	idle     []*worker
 	panics   uint32
-	orphans  uint32
 	blocks   map[uint32][]byte // of Alloc, by address
 	blockSum int64
 }
@@ -103,6 +103,7 @@ func New(h Host) *Engine {
 func (e *Engine) Configure(req []byte) int32 {
 	var c struct {
 		Memory int64 `json:"memory"`
+		AtOnce bool  `json:"at_once"`
 	}
 	if err := json.Unmarshal(req, &c); err != nil || c.Memory < 0 || c.Memory > 4<<30 {
 		return int32(fault.CodeInvalid)
@@ -111,6 +112,7 @@ func (e *Engine) Configure(req []byte) int32 {
 		e.setMemory(c.Memory)
 		e.host.SetMemory(c.Memory)
 	}
+	e.atOnce = c.AtOnce
 	return 0
 }
 

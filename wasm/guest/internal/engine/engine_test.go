@@ -177,7 +177,7 @@ func TestOperations(t *testing.T) {
 			}
 			require.Zero(t, e.Box.Live)
 			require.Zero(t, e.Box.Waiting)
-			require.Zero(t, e.tokens.Len())
+			require.Zero(t, e.waiting())
 			require.Zero(t, e.ops.Len())
 			require.Zero(t, e.gate.pinned)
 			require.Zero(t, e.gate.running)

@@ -52,7 +52,7 @@ func (f fetcher) fetch(ctx context.Context, r storage.Request, room int64) (stor
 	if err != nil {
 		return storage.Response{}, err
 	}
-	defer f.engine.release(w)
+	defer f.engine.tokens.put(w)
 	var header []byte
 	for _, h := range r.Header {
 		if strings.ContainsAny(h.Name, "\r\n:") || strings.ContainsAny(h.Value, "\r\n") {
@@ -60,7 +60,8 @@ func (f fetcher) fetch(ctx context.Context, r storage.Request, room int64) (stor
 		}
 		header = append(append(append(append(header, h.Name...), ": "...), h.Value...), "\r\n"...)
 	}
-	c := &w.fetch
+	c := &FetchCall{}
+	w.rare = c
 	c.Method, c.URL, c.Header = []byte(r.Method), []byte(r.URL), header
 	c.Body, c.Answer = make([]byte, room), make([]byte, answerRoom)
 	n, err := f.engine.settle(ctx, w, f.engine.host.Fetch(w.token, c))
@@ -111,7 +112,7 @@ func (c clock) Sleep(ctx context.Context, d time.Duration) error {
 	if err != nil {
 		return err
 	}
-	defer c.engine.release(w)
+	defer c.engine.tokens.put(w)
 	n, err := c.engine.settle(ctx, w, c.engine.host.Sleep(w.token, uint32(min(ms, 1<<31))))
 	if err == nil && n < 0 {
 		err = c.engine.failure(w, n, "clock", "")

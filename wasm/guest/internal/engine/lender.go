@@ -68,9 +68,10 @@ func (l *lender) borrow(name string, configuration json.RawMessage, config []byt
 	if err != nil {
 		return nil, err
 	}
-	defer l.engine.release(w)
-	w.codecOpen.Config = config
-	n, err := l.engine.settle(context.Background(), w, l.engine.host.CodecOpen(w.token, &w.codecOpen))
+	defer l.engine.tokens.put(w)
+	c := &CodecOpenCall{Config: config}
+	w.rare = c
+	n, err := l.engine.settle(context.Background(), w, l.engine.host.CodecOpen(w.token, c))
 	switch {
 	case err != nil:
 		return nil, err
@@ -79,7 +80,7 @@ func (l *lender) borrow(name string, configuration json.RawMessage, config []byt
 	case n < 0:
 		return nil, l.engine.failure(w, n, "codec", name)
 	}
-	return &lent{Bytes: own, engine: l.engine, id: w.codecOpen.Info.ID, least: int(min(w.codecOpen.Info.MinLen, 1<<30))}, nil
+	return &lent{Bytes: own, engine: l.engine, id: c.Info.ID, least: int(min(c.Info.MinLen, 1<<30))}, nil
 }
 
 // lent is a codec of the host's, with the guest's own for what is too small
@@ -109,7 +110,7 @@ func (c *lent) Decode(ctx context.Context, dst, src []byte, limit int) ([]byte, 
 	if err != nil {
 		return nil, err
 	}
-	defer c.engine.release(w)
+	defer c.engine.tokens.put(w)
 	w.borrowed = true
 	w.codec.ID, w.codec.Src, w.codec.Dst = c.id, src, dst[n:n+limit]
 	m, err := c.engine.settle(ctx, w, c.engine.host.Codec(w.token, &w.codec))

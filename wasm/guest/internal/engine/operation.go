@@ -117,18 +117,26 @@ func (o *Operation) cancel() {
 // Start is gh_start: it reads the request to its end and sets the operation
 // going. It returns its id, or a code below zero.
 func (e *Engine) Start(kind uint32, req []byte) int32 {
+	op, code := e.prepare(kind, req)
+	if code < 0 {
+		return int32(code)
+	}
+	e.work(op)
+	return int32(op.id)
+}
+
+// prepare makes an operation that is live, and not running yet.
+func (e *Engine) prepare(kind uint32, req []byte) (*Operation, fault.Code) {
 	op := &Operation{}
 	op.Result.State = wire.Running
 	if code := e.parse(&op.request, kind, req); code < 0 {
-		return int32(code)
+		return nil, code
 	}
-	op.id = e.ops.Put(op)
-	if op.id == 0 {
-		return int32(fault.CodeLimit)
+	if op.id = e.ops.Put(op); op.id == 0 {
+		return nil, fault.CodeLimit
 	}
 	e.live.Add(1)
-	e.work(op)
-	return int32(op.id)
+	return op, 0
 }
 
 // end makes the result final, once: later answers are dropped.

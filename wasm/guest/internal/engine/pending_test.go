@@ -40,7 +40,7 @@ func TestManyInFlight(t *testing.T) {
 		stored := 32 - 2*2 - 2 // subchunks 3, 7 and 11 are empty and never read
 		require.Equal(t, loads+stored-2, f.calls["read_ranges"], "round %d", round)
 	}
-	require.Zero(t, e.tokens.Len())
+	require.Zero(t, e.waiting())
 }
 
 func TestCancelReleased(t *testing.T) {

@@ -33,7 +33,7 @@ func (s store) ReadInto(ctx context.Context, key string, off int64, dst []byte, 
 	if err != nil {
 		return 0, storage.ObjectInfo{}, err
 	}
-	defer s.engine.release(w)
+	defer s.engine.tokens.put(w)
 	w.borrowed = true
 	w.read.add(off, int64(len(dst)), dst)
 	info, err := s.exchange(ctx, w, key, want)
@@ -91,7 +91,7 @@ func (s store) attempt(ctx context.Context, key string, rs []storage.Range, want
 	if err != nil {
 		return nil, info, 0, err
 	}
-	defer s.engine.release(w)
+	defer s.engine.tokens.put(w)
 	var sum int64
 	for _, r := range rs {
 		n := r.Len
@@ -122,17 +122,20 @@ func (s store) attempt(ctx context.Context, key string, rs []storage.Range, want
 }
 
 func (s store) begin(key string, want storage.Version, flags uint32) (*waiter, error) {
-	if err := storage.CheckKey(key); err != nil {
-		return nil, err
-	}
 	w, err := s.engine.take()
 	if err != nil {
 		return nil, err
 	}
 	c := &w.read
+	if string(c.Key) != key { // the key of the last read is still there, and good
+		if err := storage.CheckKey(key); err != nil {
+			s.engine.tokens.put(w)
+			return nil, err
+		}
+		c.Key = append(c.Key[:0], key...)
+	}
 	c.Store, c.Flags = s.id, flags
-	c.Key = append(c.Key, key...)
-	c.Want = append(c.Want, want...)
+	c.Want = append(c.Want[:0], want...)
 	return w, nil
 }
 
@@ -190,8 +193,9 @@ func (s store) list(ctx context.Context, prefix string, room int64) (names []str
 	if err != nil {
 		return nil, 0, err
 	}
-	defer s.engine.release(w)
-	c := &w.list
+	defer s.engine.tokens.put(w)
+	c := &ListCall{}
+	w.rare = c
 	c.Store, c.Prefix, c.Buf = s.id, []byte(prefix), make([]byte, room)
 	n, err := s.engine.settle(ctx, w, s.engine.host.List(w.token, c))
 	switch {
