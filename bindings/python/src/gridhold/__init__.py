@@ -39,7 +39,6 @@ from ._store import Answer, MemoryStore, Store
 from .aio import AsyncArray, AsyncGroup, AsyncShardCache
 
 __all__ = [
-    "DEFAULT_MEMORY",
     "Answer",
     "Array",
     "AsyncArray",
@@ -48,6 +47,7 @@ __all__ = [
     "CancelledError",
     "ClosedError",
     "CorruptError",
+    "DEFAULT_MEMORY",
     "Error",
     "ExistsError",
     "FileStore",

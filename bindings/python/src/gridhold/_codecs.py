@@ -179,8 +179,11 @@ class Chain:
         return array
 
 
-def chain(codecs: list[Any], dtype: np.dtype[Any], shape: tuple[int, ...]) -> Chain | None:
-    """The chain of a codec list of the metadata, or None if one of it is not known here."""
+def chain(codecs: list[Any], dtype: np.dtype[Any], shape: tuple[int, ...], *, strict: bool = False) -> Chain | None:
+    """The chain of a codec list of the metadata, or None if one of it is not known here.
+
+    ``strict``: all that decodes is the guest's; only bytes that lie there as they are may be taken.
+    """
     orders: list[list[int]] = []
     steps: list[tuple[Decoder, int]] = []
     stored: np.dtype[Any] | None = None
@@ -198,7 +201,7 @@ def chain(codecs: list[Any], dtype: np.dtype[Any], shape: tuple[int, ...]) -> Ch
                 size *= n
         else:
             decoder = _DECODERS.get(name)
-            if decoder is None or size is None:
+            if decoder is None or size is None or strict:
                 return None
             steps.insert(0, (decoder, size))
             size = size + 4 if name == "crc32c" else None  # how much a compressor made of it, nobody knows

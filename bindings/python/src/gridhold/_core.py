@@ -123,8 +123,8 @@ class ArrayCore(Node):
         self.host_readable = bool(
             place.lent and info["is_sharded"] and info.get("host_readable") and self._nbytes <= runtime.memory // 4
         )
-        if self.host_readable and not runtime.strict:
-            self._chain = chain(info["subchunk_codecs"], self.dtype, self.subchunk)
+        if self.host_readable:
+            self._chain = chain(info["subchunk_codecs"], self.dtype, self.subchunk, strict=runtime.strict)
 
     @property
     def identity(self) -> tuple[object, ...]:
