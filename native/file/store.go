@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"strconv"
 	"sync"
 	"time"
 
@@ -27,6 +28,7 @@ type Options struct {
 // regular file, ErrClosed after Close.
 type Store struct {
 	root    *os.Root
+	id      string
 	recheck time.Duration
 	epoch   time.Time // of the monotonic clock
 
@@ -41,14 +43,33 @@ func Open(dir string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, failure(dir, err)
 	}
+	id, err := identity(root)
+	if err != nil {
+		root.Close()
+		return nil, failure(dir, err)
+	}
 	if o.Handles <= 0 {
 		o.Handles = 512
 	}
 	if o.Recheck <= 0 {
 		o.Recheck = time.Second
 	}
-	return &Store{root: root, recheck: o.Recheck, epoch: time.Now(), cache: newHandleCache(o.Handles)}, nil
+	return &Store{root: root, id: id, recheck: o.Recheck, epoch: time.Now(), cache: newHandleCache(o.Handles)}, nil
 }
+
+// identity is that of the directory, whatever path led there.
+func identity(root *os.Root) (string, error) {
+	d, err := root.Open(".")
+	if err != nil {
+		return "", err
+	}
+	defer d.Close()
+	s, _, err := fstat(d, d.Fd())
+	return "file " + strconv.FormatUint(s.dev, 16) + "." + strconv.FormatUint(s.ino, 16), err
+}
+
+// Identity names the directory: two stores of it are the same (storage.Same).
+func (s *Store) Identity() string { return s.id }
 
 // Close closes the store and, as soon as the last read of each has ended, its
 // files. Closing twice is fine.

@@ -86,6 +86,9 @@ func NewHTTP(f Fetcher, baseURL string, o HTTPOptions) *HTTP {
 // URL returns where the object of a key is.
 func (h *HTTP) URL(key string) string { return h.base + EscapeKey(key) + h.query }
 
+// Identity names the place: two stores of one URL are the same (Same).
+func (h *HTTP) Identity() string { return h.base + h.query }
+
 // errMixed: two answers to one call were of two versions.
 var errMixed = errors.New("answers of several versions")
 

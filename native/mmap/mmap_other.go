@@ -1,0 +1,17 @@
+//go:build !unix && !windows
+
+package mmap
+
+import (
+	"errors"
+	"os"
+)
+
+// Supported says whether this system has mappings.
+const Supported = false
+
+func mapFile(*os.File, int) ([]byte, error) { return nil, errors.ErrUnsupported }
+
+func unmap([]byte) error { return errors.ErrUnsupported }
+
+func start([]byte) uintptr { return 0 }
