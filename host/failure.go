@@ -21,5 +21,5 @@ func failureOf(code fault.Code, detail []byte) error {
 
 // refused is the error of an operation that was not started.
 func refused(kind uint32, code fault.Code) error {
-	return fault.New(fault.Of(code), "guest", wire.KindNames[kind], "refuses the request")
+	return fault.New(fault.Of(code), "guest", wire.KindName(kind), "refuses the request")
 }

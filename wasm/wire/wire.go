@@ -34,8 +34,15 @@ const (
 	KindLocate          = 14
 )
 
-// KindNames are the names of the kinds, by number.
-var KindNames = [...]string{
+// KindName is the name of a kind of operation, "" of one that is not known.
+func KindName(kind uint32) string {
+	if kind < uint32(len(kindNames)) {
+		return kindNames[kind]
+	}
+	return ""
+}
+
+var kindNames = [...]string{
 	KindOpen: "open", KindClose: "close", KindCacheNew: "cache_new", KindCacheStats: "cache_stats", KindCacheClear: "cache_clear",
 	KindCacheInvalidate: "cache_invalidate", KindReadSubchunk: "read_subchunk", KindReadEncoded: "read_encoded",
 	KindReadRegion: "read_region", KindShardTable: "shard_table", KindDecode: "decode", KindVerify: "verify", KindList: "list",
