@@ -189,3 +189,12 @@ def number_of(exc: BaseException) -> int:
     if isinstance(exc, Exception):
         return IO
     return CANCELLED  # KeyboardInterrupt, asyncio.CancelledError: somebody wants out
+
+
+def wrapped(exc: Exception, item: str) -> Error:
+    """What a store of the user's raised, as an error of ours with that as its cause."""
+    if isinstance(exc, Error):
+        return exc
+    error = from_number(number_of(exc), f"store: {item}: {type(exc).__name__}: {exc}", item=item)
+    error.__cause__ = exc
+    return error

@@ -7,7 +7,7 @@ import itertools
 from collections.abc import Sequence
 from typing import Any
 
-from ._errors import UnsupportedError
+from ._errors import UnsupportedError, wrapped
 from ._store import Answer, Range, Store, check_answer
 
 _serial = itertools.count(1)
@@ -32,11 +32,17 @@ class Lent:
 
     def read(self, key: str, ranges: Sequence[Range], version: str) -> Answer:
         """Calls a store that blocks."""
-        return check_answer(key, ranges, version, self.store.read_ranges(key, ranges, version))
+        try:
+            return check_answer(key, ranges, version, self.store.read_ranges(key, ranges, version))
+        except Exception as e:
+            raise wrapped(e, key)
 
     async def read_async(self, key: str, ranges: Sequence[Range], version: str) -> Answer:
         """Calls a store that is asynchronous."""
-        return check_answer(key, ranges, version, await self.store.read_ranges(key, ranges, version))  # type: ignore[misc]
+        try:
+            return check_answer(key, ranges, version, await self.store.read_ranges(key, ranges, version))  # type: ignore[misc]
+        except Exception as e:
+            raise wrapped(e, key)
 
     def lister(self) -> Any:
         """The store's ``list``. Raises UnsupportedError where it has none."""
