@@ -62,3 +62,6 @@ func (s *Sandbox) Trap() error {
 	_, err = in.invoke(in.module.ExportedFunction("_initialize")) // a second start of a Go program is its end
 	return err
 }
+
+// PrepareCache is what New does to a compile cache before it uses it.
+var PrepareCache = prepareCache
