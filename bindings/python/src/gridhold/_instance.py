@@ -19,8 +19,7 @@ from ._memory import Memory
 
 _MASK = 0xFFFFFFFF
 _EBADF = 8
-_LINE_MAX = 500
-_LINES_MAX = 64
+_SAID_MAX = 4096  # the reason comes first, then where every goroutine was
 
 Import = Callable[..., "int | None"]
 
@@ -37,7 +36,7 @@ class Instance:
         self.dead = ""
         self._store = wasmtime.Store(engine)
         self._store.set_limits(memory_size=memory)
-        self._said: list[bytes] = []
+        self._said = bytearray()
         self._store.set_wasi(wasmtime.WasiConfig())
         linker = wasmtime.Linker(engine)
         linker.define_wasi()
@@ -67,7 +66,7 @@ class Instance:
         self._mailbox = self.call("gh_mailbox")
 
     def _listener(self) -> Import:
-        """Keeps the last of what the guest writes: it says there why it ends.
+        """Keeps the first of what the guest writes: it says there why it ends.
 
         Wasmtime's own output would come on a thread of its own, which must
         not be caught at that when the interpreter shuts down.
@@ -82,9 +81,8 @@ class Instance:
                 vectors, written = vectors & _MASK, written & _MASK
                 total = 0
                 for ptr, n in struct.iter_unpack("<II", self.memory.read(vectors, 8 * count)):
-                    self._said.append(self.memory.read(ptr, n)[:_LINE_MAX])
+                    self._said += self.memory.read(ptr, n)[: max(0, _SAID_MAX - len(self._said))]
                     total += n
-                del self._said[:-_LINES_MAX]
                 self.memory.write(written, struct.pack("<I", total))
                 return 0
             except InternalError:
@@ -114,10 +112,11 @@ class Instance:
         return _abi.parse_mailbox(self.memory.read(self._mailbox, _abi.MAILBOX_SIZE))
 
     def kill(self, why: str) -> None:
-        """Marks it dead, for the reason given. What it said last is the better part of the reason."""
+        """Marks it dead, for the reason given and the one it wrote itself."""
         if not self.dead:
-            said = b"".join(self._said).decode("utf-8", "replace").strip().splitlines()
-            self.dead = f"guest: {why}" + (f": {said[0]}" if said else "")
+            said = self._said.decode("utf-8", "replace").strip().splitlines()
+            reasons = [line for line in said if line.startswith(("fatal error:", "panic:"))] or said
+            self.dead = f"guest: {why}" + (f": {reasons[0]}" if reasons else "")
 
     def write_request(self, mailbox: _abi.Mailbox, request: bytes) -> tuple[int, bool]:
         """Puts the bytes of a request where the guest can read them: address, and whether it must be freed."""
