@@ -10,7 +10,6 @@ import wasmtime
 from conftest import SHARD, SUB, VALUES, AsyncCounting, Counting, block, sharded
 
 import gridhold
-from gridhold import _abi
 
 HUGE = np.zeros((4096, 4096), "<u2")  # 32 MiB
 TINY = 24 << 20

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ._core import ArrayCore, CacheCore, Node, list_nodes as list_nodes_in, open_node
+from ._core import ArrayCore, CacheCore, Node, open_node
+from ._core import list_nodes as list_nodes_in
 from ._errors import InvalidError
 from ._http import HTTPStore
 from ._place import Place

@@ -76,7 +76,7 @@ def _zstd() -> Decoder | None:
 
         return with_standard_library
     try:
-        from numcodecs.zstd import decompress
+        from numcodecs.zstd import decompress  # type: ignore[import-untyped, import-not-found, unused-ignore]
     except ImportError:
         return None
 

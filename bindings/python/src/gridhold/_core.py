@@ -26,7 +26,7 @@ from ._errors import (
     UnsupportedError,
     WrongArrayError,
 )
-from ._guest import Guest
+from ._guest import Done, Guest
 from ._handle import Handle
 from ._lent import Lent
 from ._place import Place
@@ -190,7 +190,7 @@ class ArrayCore(Node):
 
     # The guest's way.
 
-    async def _done(self, kind: int, cache: CacheCore | None, *points: Index) -> Any:
+    async def _done(self, kind: int, cache: CacheCore | None, *points: Index) -> Done:
         async def build(guest: Guest) -> bytes:
             held = cache.handle if cache is not None else None
             # A cache is known to the guest as one of the very handle that made it.
@@ -200,7 +200,7 @@ class ArrayCore(Node):
         return await self.runtime.call(kind, build)
 
     async def _ask(self, kind: int, cache: CacheCore | None, *points: Index) -> bytes:
-        return (await self._done(kind, cache, *points)).data  # type: ignore[no-any-return]
+        return (await self._done(kind, cache, *points)).data
 
     def _wrap(self, data: bytes, shape: Index) -> NDArray:
         if len(data) != math.prod(shape) * self.dtype.itemsize:
@@ -263,7 +263,8 @@ class ArrayCore(Node):
                 return list(answer.data)
             there = iter(answer.data)
             return [None if n == EMPTY else next(there) for _, n in found]
-        raise StaleError(f"zarr: {table.key}: changed between reads that must agree", item=table.key)
+        key = stale.key if stale is not None else ""
+        raise StaleError(f"zarr: {key}: changed between reads that must agree", item=key)
 
     async def _decode(self, encoded: Any) -> NDArray:
         if encoded is None:

@@ -140,12 +140,9 @@ class FileStore:
                 for off, length in ranges:
                     if off < 0 or length < 0:
                         off, length = _resolve(off, length, os.fstat(handle.fd).st_size)
-                    if may_block:
-                        piece = os.pread(handle.fd, length, off) if length < _ONE_READ else _pread_all(handle.fd, length, off)
-                    else:
-                        piece = _pread_cached(handle.fd, length, off)
-                        if piece is None:
-                            return None
+                    piece = _pread(handle.fd, length, off) if may_block else _pread_cached(handle.fd, length, off)
+                    if piece is None:
+                        return None
                     data.append(piece)
                 # The time of a file changes before its bytes do, so a stat after the read vouches for the bytes.
                 after, now = handle.stat()
@@ -266,9 +263,10 @@ def _resolve(off: int, length: int, size: int) -> Range:
     return off, max(0, size - off)
 
 
-def _pread_all(fd: int, length: int, off: int) -> bytes:
-    """One ``pread`` moves at most 2 GiB."""
-    size = os.fstat(fd).st_size
+def _pread(fd: int, length: int, off: int) -> bytes:
+    if length < _ONE_READ:
+        return os.pread(fd, length, off)
+    size = os.fstat(fd).st_size  # one call moves at most 2 GiB
     out = bytearray(max(0, min(length, size - off)))
     done = 0
     while done < len(out):

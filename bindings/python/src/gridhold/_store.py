@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import threading
 from collections.abc import Awaitable, Mapping, Sequence
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from ._errors import InvalidError, IOFailedError, NotFoundError, StaleError
 
@@ -54,12 +54,12 @@ def check_key(key: str) -> str:
     return key
 
 
-def check_answer(key: str, ranges: Sequence[Range], want: str, got: object) -> Answer:
+def check_answer(key: str, ranges: Sequence[Range], want: str, got: Any) -> Answer:
     """Holds a store's answer to its contract, so that nothing after has to."""
     if got is None:
         raise NotFoundError(f"store: {key}: not found", item=key)
     try:
-        data, size, version = got  # type: ignore[misc]
+        data, size, version = got
         lengths = [memoryview(b).nbytes for b in data]
     except TypeError:
         raise IOFailedError(f"store: {key}: answered {type(got).__name__}, not data, size, version", item=key) from None

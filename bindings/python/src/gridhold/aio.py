@@ -15,7 +15,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from ._array import Described, DescribedArray, NDArray, Source, cache_core, check_memory
-from ._core import ArrayCore, CacheCore, list_nodes as list_nodes_in, open_node
+from ._core import ArrayCore, CacheCore, open_node
+from ._core import list_nodes as list_nodes_in
 from ._loop import loop_runtime
 from ._place import Place
 from ._runtime import DEFAULT_MEMORY
