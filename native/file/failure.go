@@ -49,7 +49,7 @@ func failure(name string, err error) error {
 	case errors.Is(err, errors.ErrUnsupported):
 		kind = fault.ErrUnsupported
 	case errors.As(err, &number):
-	case pe != nil:
+	case pe != nil || le != nil:
 		// What os.Root refuses by itself is not an error number: the path
 		// leads out.
 		kind = fault.ErrNotAllowed

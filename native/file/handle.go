@@ -103,11 +103,11 @@ func (h *handle) read(ctx context.Context, key string, want storage.Version, fet
 		}
 	}
 	failed := fetch(h, before.size)
-	after, linked, err := fstat(h.file, h.fd)
+	after, links, err := fstat(h.file, h.fd)
 	switch {
 	case err != nil:
 		return storage.ObjectInfo{}, failure(key, err)
-	case !linked:
+	case links == 0:
 		return storage.ObjectInfo{}, errReplaced
 	case after != before.stat && want == "":
 		return storage.ObjectInfo{}, errChanged
@@ -124,11 +124,11 @@ func (s *state) info() storage.ObjectInfo {
 // look asks the system for the state of the file now: the one that is known,
 // if nothing changed.
 func (h *handle) look() (*state, error) {
-	now, linked, err := fstat(h.file, h.fd)
+	now, links, err := fstat(h.file, h.fd)
 	if err != nil {
 		return nil, failure(h.key, err)
 	}
-	if !linked {
+	if links == 0 {
 		return nil, errReplaced
 	}
 	known := h.known.Load()

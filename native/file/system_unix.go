@@ -27,7 +27,7 @@ func pread(_ *os.File, fd uintptr, p []byte, off int64) (int, error) {
 	}
 }
 
-func fstat(_ *os.File, fd uintptr) (s stat, linked bool, err error) {
+func fstat(_ *os.File, fd uintptr) (s stat, links uint64, err error) {
 	var st unix.Stat_t
 	for {
 		if err = unix.Fstat(int(fd), &st); err != unix.EINTR {
@@ -35,9 +35,13 @@ func fstat(_ *os.File, fd uintptr) (s stat, linked bool, err error) {
 		}
 	}
 	if err != nil {
-		return stat{}, false, err
+		return stat{}, 0, err
 	}
-	return stat{st.Size, st.Mtim.Nano(), st.Ctim.Nano(), uint64(st.Dev), uint64(st.Ino)}, st.Nlink > 0, nil
+	return stat{st.Size, st.Mtim.Nano(), st.Ctim.Nano(), uint64(st.Dev), uint64(st.Ino)}, uint64(st.Nlink), nil
 }
 
 func noSpace(err error) bool { return errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) }
+
+const noWait = syscall.O_NONBLOCK
+
+func syncDir(d *os.File) error { return d.Sync() }

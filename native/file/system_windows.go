@@ -18,10 +18,10 @@ func pread(f *os.File, _ uintptr, p []byte, off int64) (int, error) {
 	return n, err
 }
 
-func fstat(_ *os.File, fd uintptr) (s stat, linked bool, err error) {
+func fstat(_ *os.File, fd uintptr) (s stat, links uint64, err error) {
 	var d windows.ByHandleFileInformation
 	if err := windows.GetFileInformationByHandle(windows.Handle(fd), &d); err != nil {
-		return stat{}, false, err
+		return stat{}, 0, err
 	}
 	mtime := d.LastWriteTime.Nanoseconds()
 	return stat{
@@ -29,9 +29,14 @@ func fstat(_ *os.File, fd uintptr) (s stat, linked bool, err error) {
 		mtime: mtime, change: mtime,
 		dev: uint64(d.VolumeSerialNumber),
 		ino: uint64(d.FileIndexHigh)<<32 | uint64(d.FileIndexLow),
-	}, d.NumberOfLinks > 0, nil
+	}, uint64(d.NumberOfLinks), nil
 }
 
 func noSpace(err error) bool {
 	return errors.Is(err, windows.ERROR_DISK_FULL) || errors.Is(err, windows.ERROR_HANDLE_DISK_FULL)
 }
+
+const noWait = 0
+
+// syncDir: NTFS journals its names, and a directory cannot be flushed.
+func syncDir(*os.File) error { return nil }

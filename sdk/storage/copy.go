@@ -11,9 +11,9 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 func UpdateCRC(crc uint32, p []byte) uint32 { return crc32.Update(crc, castagnoli, p) }
 
 // CopyThrough is File.CopyRange by way of a buffer, for any two files. The
-// CRC is of the bytes that were written, whatever happens to src meanwhile.
-// The ranges must not overlap in one file.
-func CopyThrough(dst io.WriterAt, off int64, src io.ReaderAt, srcOff, n int64) (copied int64, crc uint32, err error) {
+// bytes that were written, whatever happens to src meanwhile, are added to
+// the CRC. The ranges must not overlap in one file.
+func CopyThrough(dst io.WriterAt, off int64, src io.ReaderAt, srcOff, n int64, crc uint32) (copied int64, sum uint32, err error) {
 	buf := make([]byte, min(n, 1<<20))
 	for copied < n {
 		p := buf[:min(n-copied, int64(len(buf)))]

@@ -118,7 +118,7 @@ func (f *memoryFile) CopyRange(off int64, src File, srcOff, n int64) (int64, uin
 	if err := CheckSpan(f.name, srcOff, n); err != nil {
 		return 0, 0, err
 	}
-	return CopyThrough(f, off, src, srcOff, n)
+	return CopyThrough(f, off, src, srcOff, n, 0)
 }
 
 func (f *memoryFile) LockRange(off int64, m LockMode) (func() error, error) {

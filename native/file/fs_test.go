@@ -1,0 +1,144 @@
+package file
+
+import (
+	"bufio"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gridhold/gridhold/sdk/fault"
+	"github.com/gridhold/gridhold/sdk/storage"
+	"github.com/gridhold/gridhold/sdk/storage/storagetest"
+)
+
+func openFS(t *testing.T, dir string) *FS {
+	fs, err := OpenFS(dir)
+	require.NoError(t, err)
+	t.Cleanup(func() { fs.Close() })
+	return fs
+}
+
+func TestFS(t *testing.T) {
+	storagetest.FS(t, func(t *testing.T) storage.FS { return openFS(t, t.TempDir()) })
+}
+
+func TestLocker(t *testing.T) {
+	storagetest.Locker(t, func(t *testing.T) storage.Locker { return NewLocker(openFS(t, t.TempDir())) })
+}
+
+// Links out of the root are no way to write, rename, make or remove anything.
+func TestFSLinks(t *testing.T) {
+	ctx := context.Background()
+	outer := t.TempDir()
+	root := filepath.Join(outer, "root")
+	write(t, filepath.Join(root, "f"), []byte("f"))
+	write(t, filepath.Join(outer, "secret"), []byte("secret"))
+	require.NoError(t, os.Symlink("..", filepath.Join(root, "parent")))
+	require.NoError(t, os.Symlink("../secret", filepath.Join(root, "out")))
+	require.NoError(t, os.Symlink("../made", filepath.Join(root, "new")))
+	fs := openFS(t, root)
+	const create = storage.OpenRead | storage.OpenWrite | storage.OpenCreate
+	for _, name := range []string{"out", "new", "parent/secret", "parent/made"} {
+		_, err := fs.Open(ctx, name, create)
+		require.ErrorIs(t, err, fault.ErrNotAllowed, name)
+		_, err = fs.Stat(ctx, name)
+		require.ErrorIs(t, err, fault.ErrNotAllowed, name)
+	}
+	require.ErrorIs(t, fs.Mkdir(ctx, "parent/made"), fault.ErrNotAllowed)
+	require.ErrorIs(t, fs.Remove(ctx, "parent/secret"), fault.ErrNotAllowed)
+	require.ErrorIs(t, fs.Rename(ctx, "f", "parent/made"), fault.ErrNotAllowed)
+	require.ErrorIs(t, fs.Rename(ctx, "parent/secret", "g"), fault.ErrNotAllowed)
+	require.ErrorIs(t, fs.RenameNoReplace(ctx, "f", "parent/made"), fault.ErrNotAllowed)
+	require.ErrorIs(t, fs.RenameNoReplace(ctx, "parent/secret", "g"), fault.ErrNotAllowed)
+	_, err := NewLocker(fs).Lock(ctx, "new", 1, storage.LockExclusive)
+	require.ErrorIs(t, err, fault.ErrNotAllowed)
+	names, err := fs.List(ctx, "")
+	require.NoError(t, err)
+	require.Equal(t, []string{"f"}, names)
+	entries, err := os.ReadDir(outer)
+	require.NoError(t, err)
+	require.Len(t, entries, 2)
+	got, err := os.ReadFile(filepath.Join(outer, "secret"))
+	require.NoError(t, err)
+	require.Equal(t, "secret", string(got))
+}
+
+// Two lockers, by two paths, are one for the process; and handles of other
+// processes are kept out, until they end, even by kill.
+func TestLockerProcesses(t *testing.T) {
+	ctx := context.Background()
+	dir := t.TempDir()
+	require.NoError(t, os.Symlink(dir, filepath.Join(dir, "again")))
+	a, b := NewLocker(openFS(t, dir)), NewLocker(openFS(t, filepath.Join(dir, "again")))
+	unlock, err := a.Lock(ctx, "l", 1, storage.LockExclusive)
+	require.NoError(t, err)
+	_, err = b.Lock(ctx, "l", 1, storage.LockExclusive)
+	require.ErrorIs(t, err, fault.ErrLocked)
+	require.NoError(t, unlock())
+
+	cmd := exec.Command(os.Args[0], "-test.run=^TestChild$")
+	cmd.Env = append(os.Environ(), "LOCK_DIR="+dir)
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	in, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	defer in.Close()
+	require.NoError(t, cmd.Start())
+	line, err := bufio.NewReader(out).ReadString('\n')
+	require.NoError(t, err)
+	require.Equal(t, "held\n", line)
+
+	soon, cancel := context.WithDeadline(ctx, time.Now().Add(20*time.Millisecond))
+	defer cancel()
+	_, err = a.Lock(soon, "l", 1, storage.LockShared)
+	require.ErrorIs(t, err, fault.ErrLockTimeout)
+	got := make(chan error)
+	go func() {
+		unlock, err := a.Lock(ctx, "l", 1, storage.LockShared)
+		if err == nil {
+			err = unlock()
+		}
+		got <- err
+	}()
+	require.NoError(t, cmd.Process.Kill())
+	require.NoError(t, <-got)
+	cmd.Wait()
+}
+
+// TestChild is the other process.
+func TestChild(t *testing.T) {
+	dir := os.Getenv("LOCK_DIR")
+	if dir == "" {
+		t.Skip("for TestLockerProcesses")
+	}
+	fs, err := OpenFS(dir)
+	require.NoError(t, err)
+	_, err = NewLocker(fs).Lock(context.Background(), "l", 7, storage.LockExclusive)
+	require.NoError(t, err)
+	os.Stdout.WriteString("held\n")
+	bufio.NewReader(os.Stdin).ReadByte() // until killed
+}
+
+// A lock file that was replaced while somebody waited for it excludes nobody:
+// the lock is taken on the file that the name leads to.
+func TestLockerReplacedFile(t *testing.T) {
+	ctx := context.Background()
+	dir := t.TempDir()
+	l := NewLocker(openFS(t, dir))
+	unlock, err := l.Lock(ctx, "l", 1, storage.LockExclusive)
+	require.NoError(t, err)
+	require.NoError(t, os.Remove(filepath.Join(dir, "l")))
+	second, err := l.Lock(ctx, "l", 1, storage.LockExclusive)
+	require.NoError(t, err, "the old file is nobody's any more")
+	soon, cancel := context.WithDeadline(ctx, time.Now().Add(5*time.Millisecond))
+	defer cancel()
+	_, err = l.Lock(soon, "l", 2, storage.LockExclusive)
+	require.ErrorIs(t, err, fault.ErrLockTimeout)
+	require.NoError(t, unlock())
+	require.NoError(t, second())
+}

@@ -1,0 +1,28 @@
+//go:build !linux
+
+package file
+
+import (
+	"errors"
+	"os"
+
+	"github.com/gridhold/gridhold/sdk/storage"
+)
+
+func allocate(uintptr, int64, int64) error { return errors.ErrUnsupported }
+
+func punchHole(uintptr, int64, int64) error { return errors.ErrUnsupported }
+
+func copyRange(uintptr, int64, uintptr, int64, int) (int, error) { return 0, errors.ErrUnsupported }
+
+func renameNoReplace(*os.File, string, *os.File, string) error { return errors.ErrUnsupported }
+
+// Locks that belong to a process rather than to an open file would not tell
+// two openings in one process apart.
+func lockRange(uintptr, int64, storage.LockMode) (held bool, err error) {
+	return false, errors.ErrUnsupported
+}
+
+func unlockRange(uintptr, int64) error { return errors.ErrUnsupported }
+
+func statFS(*os.File) (storage.FSInfo, error) { return storage.FSInfo{Free: -1}, nil }
