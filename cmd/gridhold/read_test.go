@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/binary"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -116,6 +117,34 @@ func TestHTTP(t *testing.T) {
 		require.Equal(t, gridhold(t, "read", small()).succeeds(t), gridhold(t, "read", "--engine", engine, url).succeeds(t))
 		require.Equal(t, gridhold(t, "info", small()).succeeds(t), gridhold(t, "info", "--engine", engine, url).succeeds(t))
 		gridhold(t, "info", "--engine", engine, server.URL+"/nothing").fails(t, statusFailed)
+	}
+}
+
+// Reading a whole array takes memory for a part of it, whichever way it is cut.
+func TestMemoryIsBounded(t *testing.T) {
+	for name, tc := range map[string]struct{ shape, chunk string }{
+		"rows fit":      {"[20000,10000]", "[100,1000]"},
+		"a row is more": {"[1000,200000]", "[500,1000]"},
+	} {
+		dir := t.TempDir()
+		metadata := `{"zarr_format":3,"node_type":"array","shape":` + tc.shape + `,"data_type":"uint16",
+			"chunk_grid":{"name":"regular","configuration":{"chunk_shape":` + tc.chunk + `}},
+			"chunk_key_encoding":{"name":"default"},"fill_value":7,
+			"codecs":[{"name":"bytes","configuration":{"endian":"little"}}]}`
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "zarr.json"), []byte(metadata), 0o666))
+		for _, engine := range engines {
+			t.Run(engine+"/"+name, func(t *testing.T) {
+				c := prepare("read", "--engine", engine, dir)
+				stdout, err := c.StdoutPipe()
+				require.NoError(t, err)
+				require.NoError(t, c.Start())
+				n, err := io.Copy(io.Discard, stdout)
+				require.NoError(t, err)
+				require.NoError(t, c.Wait())
+				require.EqualValues(t, 400_000_000, n)
+				require.Less(t, peak(c.ProcessState), most[engine].peak)
+			})
+		}
 	}
 }
 
