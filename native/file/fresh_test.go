@@ -272,3 +272,12 @@ func TestFailure(t *testing.T) {
 	require.True(t, tooManyOpen(path(syscall.EMFILE)))
 	require.NoError(t, failure("k", nil))
 }
+
+// Two openings of one directory are the same store, two directories are not.
+func TestIdentity(t *testing.T) {
+	a, b := t.TempDir(), t.TempDir()
+	link := filepath.Join(b, "link")
+	require.NoError(t, os.Symlink(a, link))
+	require.True(t, storage.Same(open(t, a, Options{}), open(t, link, Options{})))
+	require.False(t, storage.Same(open(t, a, Options{}), open(t, b, Options{})))
+}

@@ -75,4 +75,24 @@ func BenchmarkReadInto(b *testing.B) {
 			}
 		}
 	})
+	b.Run("by several", func(b *testing.B) {
+		b.ReportAllocs()
+		b.RunParallel(func(pb *testing.PB) {
+			dst := make([]byte, 2048)
+			for i := 0; pb.Next(); i++ {
+				if n, _, err := s.ReadInto(ctx, "k", int64(i&255)<<11, dst, info.Version); n != len(dst) || err != nil {
+					b.Error(n, err)
+				}
+			}
+		})
+	})
+	b.Run("bare by several", func(b *testing.B) {
+		b.RunParallel(func(pb *testing.PB) {
+			dst := make([]byte, 2048)
+			for i := 0; pb.Next(); i++ {
+				pread(h.file, h.fd, dst, int64(i&255)<<11)
+				fstat(h.file, h.fd)
+			}
+		})
+	})
 }

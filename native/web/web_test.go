@@ -299,3 +299,16 @@ func TestClock(t *testing.T) {
 	cancel()
 	require.ErrorIs(t, Clock{}.Sleep(c, time.Hour), context.Canceled)
 }
+
+// A server that ignores ranges and never ends is cut at a limit.
+func TestEndless(t *testing.T) {
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		answer(w, r, storagetest.Answer{Response: storage.Response{Status: 200, Body: make([]byte, 4096)}, Endless: true})
+	})
+	web := storage.NewHTTP(fetcher(t), s.URL, storage.HTTPOptions{WholeLimit: 1 << 16})
+	for _, r := range []storage.Range{{Off: 5, Len: 10}, storage.Suffix(10), {Off: 5, Len: 10}} {
+		_, _, err := web.ReadRanges(ctx, "k", []storage.Range{r}, "")
+		require.ErrorIs(t, err, fault.ErrUnsupported)
+		require.NotErrorIs(t, err, fault.ErrNotFound)
+	}
+}

@@ -355,3 +355,42 @@ func TestHTTPFetcherPanics(t *testing.T) {
 	_, _, err := read(s, "k", "", storage.Range{Off: 0, Len: 1}, storage.Range{Off: 5, Len: 1})
 	require.ErrorIs(t, err, fault.ErrInternal)
 }
+
+// FuzzHTTP: whatever a server answers, no panic, and never more bytes than
+// were asked for, nor bytes of another place than the answer itself says.
+func FuzzHTTP(f *testing.F) {
+	f.Add(uint16(206), "bytes 5-14/1000", "10", "0123456789", int64(5), int64(10), uint8(0))
+	f.Add(uint16(206), "bytes 990-999/1000", "10", "0123456789", int64(-1), int64(10), uint8(1))
+	f.Add(uint16(200), "", "1000", "0123456789", int64(5), int64(-1), uint8(2))
+	f.Add(uint16(416), "bytes */3", "", "", int64(5), int64(4), uint8(3))
+	f.Add(uint16(206), "", "", "01234", int64(1<<62), int64(1<<62-1), uint8(0))
+	f.Fuzz(func(t *testing.T, status uint16, span, length, body string, off, n int64, how uint8) {
+		s := storage.NewHTTP(fetchFunc(func(_ context.Context, r storage.Request) (storage.Response, error) {
+			b := []byte(body)
+			if r.Method == "HEAD" {
+				b = nil
+			}
+			res := storage.Response{Status: int(status), Body: b[:min(int64(len(b)), r.Limit)], Truncated: int64(len(b)) > r.Limit}
+			for name, value := range map[string]string{"Content-Range": span, "Content-Length": length} {
+				if value != "" {
+					res.Header = append(res.Header, storage.Field{Name: name, Value: value})
+				}
+			}
+			return res, nil
+		}), storagetest.OriginURL, storage.HTTPOptions{NoSuffix: how&1 > 0, ForbiddenIsMissing: how&2 > 0})
+		for range 2 { // what the first read taught may not harm the second
+			bs, info, err := read(s, "k", "", storage.Range{Off: off, Len: n}, storage.Range{Off: 3, Len: 2})
+			if err != nil {
+				continue
+			}
+			require.Len(t, bs, 2)
+			require.LessOrEqual(t, len(bs[1]), 2)
+			require.GreaterOrEqual(t, info.Size, int64(-1))
+			if n >= 0 {
+				require.LessOrEqual(t, int64(len(bs[0])), n)
+			}
+			require.Contains(t, body, string(bs[0]))
+			require.Contains(t, body, string(bs[1]))
+		}
+	})
+}
