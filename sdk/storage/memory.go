@@ -37,11 +37,43 @@ func (m *Memory) Set(key string, data []byte) {
 	m.objects[key] = memoryObject{bytes.Clone(data), Version("memory " + strconv.FormatInt(m.sets, 10))}
 }
 
-// Delete removes what is under key; nothing there is fine.
-func (m *Memory) Delete(key string) {
+// Remove removes what is under key; nothing there is fine.
+func (m *Memory) Remove(key string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.objects, key)
+}
+
+// Put is Putter's.
+func (m *Memory) Put(ctx context.Context, key string, data []byte, c Condition) (Version, error) {
+	if err := CheckRead(ctx, key, nil); err != nil {
+		return "", err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	old, there := m.objects[key]
+	if err := c.Check(key, there, old.version); err != nil {
+		return "", err
+	}
+	m.sets++
+	o := memoryObject{bytes.Clone(data), Version("memory " + strconv.FormatInt(m.sets, 10))}
+	m.objects[key] = o
+	return o.version, nil
+}
+
+// Delete is Putter's.
+func (m *Memory) Delete(ctx context.Context, key string, c Condition) error {
+	if err := CheckRead(ctx, key, nil); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	old, there := m.objects[key]
+	if err := c.Check(key, there, old.version); err != nil {
+		return err
+	}
+	delete(m.objects, key)
+	return nil
 }
 
 // ReadRanges is Store's.

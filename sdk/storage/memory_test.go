@@ -36,8 +36,8 @@ func TestMemoryVersions(t *testing.T) {
 	require.ErrorIs(t, err, fault.ErrStale)
 	require.NotEqual(t, one.Version, two.Version)
 
-	m.Delete("k")
-	m.Delete("k")
+	m.Remove("k")
+	m.Remove("k")
 	_, _, err = m.ReadRanges(ctx, "k", []storage.Range{storage.All}, two.Version)
 	require.ErrorIs(t, err, fault.ErrNotFound)
 	require.Panics(t, func() { m.Set("../k", nil) })

@@ -15,7 +15,21 @@ type Options struct {
 	Limits Limits                      // zero: the defaults
 	Codecs CodecSource                 // asked before the built-in codecs; nil: none
 	Tick   func(context.Context) error // called between chunks of a long read; an error ends it. nil: none
+	// SubchunkOrder is how a writer lays the subchunks of a shard out; readers
+	// do not care.
+	SubchunkOrder SubchunkOrder
+	// Consolidated trusts the consolidated metadata of groups, which can be
+	// out of date: their nodes are found and opened without asking the store.
+	Consolidated bool
 }
+
+// SubchunkOrder is the order of subchunks in a shard.
+type SubchunkOrder int
+
+const (
+	COrder      SubchunkOrder = iota // the last axis runs fastest
+	MortonOrder                      // along a Z-shaped curve: neighbours on all axes lie near each other
+)
 
 // Limits bound what metadata may ask for, since an attacker may have written
 // it. More is ErrLimit.
@@ -70,14 +84,16 @@ type Array struct {
 }
 
 func newArray(st storage.Store, path string, m *metadata, o Options) *Array {
-	chunk := m.grid.chunkShape(make([]int64, len(m.shape)))
-	a := &Array{o: o, meta: m, shards: m.codecs.sharding(), subEdge: chunk, subGrid: m.grid.shape()}
+	uniform, _ := m.grid.(regular)
+	a := &Array{o: o, meta: m, shards: m.codecs.sharding(), subEdge: uniform.chunk, subGrid: m.grid.shape()}
 	a.identity = identity{store: st, path: path, metadata: string(m.raw), grid: m.grid.shape()}
 	if a.shards != nil {
 		a.byRange = len(m.codecs.bytes) == 0
 		a.subEdge = permute(a.shards.sub, invert(m.codecs.order))
 		a.subGrid = gridShape(m.shape, a.subEdge)
-		a.steps = permute(cOrder(nil, a.shards.regular.per, 1).stride, invert(m.codecs.order))
+		if uniform.chunk != nil || len(m.shape) == 0 {
+			a.steps = permute(cOrder(nil, a.shards.regular.per, 1).stride, invert(m.codecs.order))
+		}
 	}
 	return a
 }
@@ -112,10 +128,15 @@ func (a *Array) Attributes() json.RawMessage { return a.meta.attributes }
 func (a *Array) DimensionNames() []string { return a.meta.names }
 
 // ChunkShape is the shape of a chunk in elements: of a shard, if the array
-// is sharded.
+// is sharded. It is nil where chunks differ in shape; see ChunkShapeAt.
 func (a *Array) ChunkShape() []int64 {
-	return a.meta.grid.chunkShape(make([]int64, len(a.meta.shape)))
+	uniform, _ := a.meta.grid.(regular)
+	return uniform.chunk
 }
+
+// ChunkShapeAt is the shape of the chunk (shard) at a place in the chunk
+// grid. It panics if the place is not in the grid.
+func (a *Array) ChunkShapeAt(idx []int64) []int64 { return a.meta.grid.chunkShape(idx) }
 
 // ChunkGridShape counts the chunks (shards) per axis.
 func (a *Array) ChunkGridShape() []int64 { return a.grid }
@@ -143,7 +164,7 @@ func (a *Array) SubchunkShape() []int64 {
 
 // EffectiveSubchunkShape is the shape of what RetrieveSubchunk returns, in
 // the array's own order of axes. If the array is not sharded, it is the chunk
-// shape.
+// shape, nil where chunks differ.
 func (a *Array) EffectiveSubchunkShape() []int64 { return a.subEdge }
 
 // SubchunkGridShape counts per axis the subchunks that hold elements of the

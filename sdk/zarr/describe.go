@@ -43,7 +43,7 @@ type ArrayDescription struct {
 func (a *Array) Describe() any {
 	m := a.meta
 	d := ArrayDescription{
-		Kind: a.Kind(), Path: a.path, ZarrFormat: 3,
+		Kind: a.Kind(), Path: a.path, ZarrFormat: m.format,
 		Shape: m.shape, ChunkShape: a.ChunkShape(), ChunkGridShape: a.grid,
 		DataType: m.dtype.Name(), ItemSize: m.dtype.Size(), FillValue: m.fillText, FillHex: hex.EncodeToString(m.fill),
 		IsSharded: a.IsSharded(), ExclusivelySharded: a.IsExclusivelySharded(), OrderTransposed: m.codecs.order != nil && a.shards != nil,
@@ -60,12 +60,7 @@ func (a *Array) Describe() any {
 		d.HostReadable = d.ExclusivelySharded && s.inner.sharding() == nil
 	}
 	if m.names != nil {
-		d.DimensionNames = make([]*string, len(m.names))
-		for i := range m.names {
-			if m.names[i] != "" {
-				d.DimensionNames[i] = &m.names[i]
-			}
-		}
+		d.DimensionNames = nullable(m.names)
 	}
 	return d
 }
@@ -80,5 +75,5 @@ type GroupDescription struct {
 
 // Describe returns a GroupDescription.
 func (g *Group) Describe() any {
-	return GroupDescription{Kind: g.Kind(), Path: g.path, ZarrFormat: 3, Attributes: g.meta.attributes}
+	return GroupDescription{Kind: g.Kind(), Path: g.path, ZarrFormat: g.meta.format, Attributes: g.meta.attributes}
 }

@@ -1,6 +1,7 @@
 package zarr
 
 import (
+	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
 	"strconv"
@@ -8,16 +9,18 @@ import (
 	"github.com/gridhold/gridhold/sdk/fault"
 )
 
-// DataType is the type of an array's elements. Its Go form is bytes: Size of
-// them per element, little endian.
+// DataType is the type of an array's elements. The elements of most types
+// have a fixed size: that many bytes each, little endian. Those of the others
+// (strings, byte strings) are given as their length, a little-endian uint32,
+// and their bytes.
 type DataType interface {
 	// Name is the type's name in metadata.
 	Name() string
-	// Size is the number of bytes of an element.
+	// Size is the number of bytes of an element, 0 if it varies.
 	Size() int64
-	// ParseFill returns the bytes of one element from a fill value as
-	// metadata writes it: ErrCorrupt if it is of the wrong kind or out of
-	// range.
+	// ParseFill returns the bytes of one element (without a length) from a
+	// fill value as metadata writes it: ErrCorrupt if it is of the wrong kind
+	// or out of range.
 	ParseFill(raw json.RawMessage) ([]byte, error)
 	// Swap reverses the byte order of every number in b, in place. It does
 	// nothing for types of one byte.
@@ -25,20 +28,32 @@ type DataType interface {
 }
 
 // parseDataType finds the type that metadata names.
-func parseDataType(raw json.RawMessage) (DataType, error) {
-	e, err := parseExtension("data_type", raw)
+func parseDataType(raw json.RawMessage) (DataType, error) { return dataTypeAt("data_type", raw, 0) }
+
+func dataTypeAt(field string, raw json.RawMessage, depth int) (DataType, error) {
+	e, err := parseExtension(field, raw)
 	if err != nil {
 		return nil, err
 	}
-	for _, find := range []func(string) DataType{findBool, findInteger, findFloat, findComplex} {
-		if t := find(e.name); t != nil {
-			if err := e.only("data_type"); err != nil {
-				return nil, err
-			}
-			return t, nil
+	for _, find := range []func(string, extension) (DataType, error){findNumber, findTiny, findBytes, findTime, findVariable} {
+		if t, err := find(field, e); t != nil || err != nil {
+			return t, err
 		}
 	}
-	return nil, fault.New(fault.ErrUnsupported, "metadata", "data_type", "unknown type "+strconv.Quote(e.name))
+	if e.name == "struct" || e.name == "structured" {
+		return parseStruct(field, e, depth)
+	}
+	return nil, fault.New(fault.ErrUnsupported, "metadata", field, "unknown type "+strconv.Quote(e.name))
+}
+
+// findNumber finds the types that every Zarr library knows.
+func findNumber(field string, e extension) (DataType, error) {
+	for _, find := range []func(string) DataType{findBool, findInteger, findFloat, findComplex} {
+		if t := find(e.name); t != nil {
+			return t, e.only(field)
+		}
+	}
+	return nil, nil
 }
 
 func badFill(raw json.RawMessage, name string) error {
@@ -56,10 +71,24 @@ func fillBits(s string, size int) []byte {
 	if err != nil {
 		return nil
 	}
+	reverse(b)
+	return b
+}
+
+// fillBase64 reads bytes that metadata spells in base64.
+func fillBase64(raw json.RawMessage) ([]byte, bool) {
+	var s string
+	if !isText(raw) || json.Unmarshal(raw, &s) != nil {
+		return nil, false
+	}
+	b, err := base64.StdEncoding.DecodeString(s)
+	return b, err == nil
+}
+
+func reverse(b []byte) {
 	for i, j := 0, len(b)-1; i < j; i, j = i+1, j-1 {
 		b[i], b[j] = b[j], b[i]
 	}
-	return b
 }
 
 // swapEach reverses each group of size bytes.
@@ -72,9 +101,7 @@ func swapEach(b []byte, size int) {
 		}
 	default:
 		for ; len(b) >= size; b = b[size:] {
-			for i, j := 0, size-1; i < j; i, j = i+1, j-1 {
-				b[i], b[j] = b[j], b[i]
-			}
+			reverse(b[:size])
 		}
 	}
 }

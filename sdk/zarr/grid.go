@@ -17,6 +17,10 @@ type grid interface {
 	origin(axis int, i int64) int64
 	// find is the chunk that holds element x along an axis.
 	find(axis int, x int64) int64
+	// edges are the lengths that chunks have along an axis.
+	edges(axis int) []int64
+	// largest is a shape that no chunk exceeds along any axis.
+	largest() []int64
 }
 
 // regular is a grid of equal chunks. Chunks at the edge are stored whole.
@@ -24,6 +28,8 @@ type regular struct{ counts, chunk []int64 }
 
 func (g regular) shape() []int64                 { return g.counts }
 func (g regular) chunkShape([]int64) []int64     { return g.chunk }
+func (g regular) largest() []int64               { return g.chunk }
+func (g regular) edges(axis int) []int64         { return g.chunk[axis : axis+1] }
 func (g regular) origin(axis int, i int64) int64 { return i * g.chunk[axis] }
 func (g regular) find(axis int, x int64) int64   { return x / g.chunk[axis] }
 
@@ -32,9 +38,16 @@ func parseGrid(raw []byte, shape []int64) (grid, error) {
 	if err != nil {
 		return nil, err
 	}
-	if e.name != "regular" {
-		return nil, fault.New(fault.ErrUnsupported, "metadata", "chunk_grid", "unknown grid "+strconv.Quote(e.name))
+	switch e.name {
+	case "regular":
+		return parseRegular(e, shape)
+	case "rectilinear":
+		return parseRectilinear(e, shape)
 	}
+	return nil, fault.New(fault.ErrUnsupported, "metadata", "chunk_grid", "unknown grid "+strconv.Quote(e.name))
+}
+
+func parseRegular(e extension, shape []int64) (grid, error) {
 	if err := e.only("chunk_grid", "chunk_shape"); err != nil {
 		return nil, err
 	}
@@ -42,8 +55,15 @@ func parseGrid(raw []byte, shape []int64) (grid, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(chunk) != len(shape) {
-		return nil, malformed("chunk_grid.chunk_shape", "has "+strconv.Itoa(len(chunk))+" axes, the array "+strconv.Itoa(len(shape)))
+	if err := sameAxes("chunk_grid.chunk_shape", len(chunk), shape); err != nil {
+		return nil, err
 	}
 	return regular{gridShape(shape, chunk), chunk}, nil
+}
+
+func sameAxes(field string, n int, shape []int64) error {
+	if n != len(shape) {
+		return malformed(field, "has "+strconv.Itoa(n)+" axes, the array "+strconv.Itoa(len(shape)))
+	}
+	return nil
 }

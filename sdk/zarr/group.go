@@ -40,6 +40,32 @@ type Entry struct {
 	Error    string  `json:"error,omitempty"` // why the node cannot be opened
 }
 
+func entryOf(path string, n Node, err error) Entry {
+	e := Entry{Path: path}
+	switch n := n.(type) {
+	case *Array:
+		e.Kind, e.Shape, e.DataType = n.Kind(), n.Shape(), n.DataType().Name()
+	case *Group:
+		e.Kind = n.Kind()
+	}
+	if err != nil {
+		e.Kind, e.Error = "unknown", err.Error()
+	}
+	return e
+}
+
+// Open opens the node at a path relative to the group: from the group's
+// consolidated metadata where Options.Consolidated asked for it and it has
+// the node, and as the function Open does otherwise.
+func (g *Group) Open(ctx context.Context, rel string) (Node, error) {
+	if g.o.Consolidated {
+		if n, err := g.node(rel); n != nil || err != nil {
+			return n, err
+		}
+	}
+	return Open(ctx, g.store, prefixOf(g.path)+rel, g.o)
+}
+
 // maxNodes and maxLevels bound a listing.
 const (
 	maxNodes  = 1 << 20
@@ -48,17 +74,22 @@ const (
 
 // List returns the nodes below the group at a path, in order of their paths.
 // A node whose metadata cannot be opened is listed with its error.
-// ErrUnsupported for a store that cannot list.
+// ErrUnsupported for a store that cannot list, unless Options.Consolidated is
+// set and the group has consolidated metadata.
 func List(ctx context.Context, st storage.Store, path string, o Options) ([]Entry, error) {
-	if _, err := OpenGroup(ctx, st, path, o); err != nil {
+	g, err := OpenGroup(ctx, st, path, o)
+	if err != nil {
 		return nil, err
+	}
+	if o.Consolidated && g.meta.consolidated != nil {
+		return g.listConsolidated(), nil
 	}
 	lister, ok := st.(storage.Lister)
 	if !ok {
 		return nil, fault.New(fault.ErrUnsupported, "zarr", "/"+path, "this store cannot list its keys")
 	}
 	var out []Entry
-	err := walk(ctx, st, lister, path, o, maxLevels, func(e Entry) error {
+	err = walk(ctx, st, lister, path, o, maxLevels, func(e Entry) error {
 		if len(out) == maxNodes {
 			return fault.New(fault.ErrLimit, "zarr", "/"+path, "more than "+itoa(maxNodes)+" nodes")
 		}
@@ -87,19 +118,10 @@ func walk(ctx context.Context, st storage.Store, l storage.Lister, path string, 
 		if errors.Is(err, fault.ErrNotFound) {
 			continue // not a node: an implicit group is none
 		}
-		e := Entry{Path: child}
-		switch n := n.(type) {
-		case *Array:
-			e.Kind, e.Shape, e.DataType = n.Kind(), n.Shape(), n.DataType().Name()
-		case *Group:
-			e.Kind = n.Kind()
+		if fault.CodeOf(err) == fault.CodeCancelled {
+			return err
 		}
-		if err != nil {
-			if fault.CodeOf(err) == fault.CodeCancelled {
-				return err
-			}
-			e.Kind, e.Error = "unknown", err.Error()
-		}
+		e := entryOf(child, n, err)
 		if err := f(e); err != nil {
 			return err
 		}

@@ -32,14 +32,17 @@ func parseKeyEncoding(raw json.RawMessage) (keyEncoding, error) {
 		return k, err
 	}
 	if s, ok := e.config["separator"]; ok {
-		if k.Separator, err = text(field+".separator", s); err != nil {
-			return k, err
-		}
-		if k.Separator != "/" && k.Separator != "." {
-			return k, malformed(field+".separator", strconv.Quote(k.Separator)+` is neither "/" nor "."`)
-		}
+		k.Separator, err = separator(field+".separator", s)
 	}
-	return k, nil
+	return k, err
+}
+
+func separator(field string, raw json.RawMessage) (string, error) {
+	s, err := text(field, raw)
+	if err == nil && s != "/" && s != "." {
+		err = malformed(field, strconv.Quote(s)+` is neither "/" nor "."`)
+	}
+	return s, err
 }
 
 // key is the key of chunk idx below prefix.

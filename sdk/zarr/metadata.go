@@ -14,16 +14,20 @@ const metadataKey = "zarr.json"
 
 // metadata is a zarr.json, checked. Zarr core v3, "Metadata".
 type metadata struct {
+	format     int    // 3 or 2
 	raw        []byte // as stored
 	node       string // "array" or "group"
 	attributes json.RawMessage
+
+	consolidated fields // of a group: the metadata of its descendants, as v3 has it; nil if there is none
 
 	// of arrays
 	shape     []int64
 	dtype     DataType
 	grid      grid
 	keys      keyEncoding
-	fill      []byte
+	elem      element
+	fill      []byte // of one element, as FillValue gives it
 	fillText  json.RawMessage
 	codecs    *chain
 	codecText json.RawMessage
@@ -48,7 +52,7 @@ func parseMetadata(raw []byte, o Options) (*metadata, error) {
 	if format != 3 {
 		return nil, fault.New(fault.ErrUnsupported, "metadata", "zarr_format", "is "+itoa(format)+", want 3")
 	}
-	m := &metadata{raw: raw, attributes: json.RawMessage("{}")}
+	m := &metadata{format: 3, raw: raw, attributes: json.RawMessage("{}")}
 	if m.node, err = text("node_type", f["node_type"]); err != nil {
 		return nil, err
 	}
@@ -60,7 +64,10 @@ func parseMetadata(raw []byte, o Options) (*metadata, error) {
 	}
 	switch m.node {
 	case "group":
-		return m, f.known(commonFields, groupFields)
+		if err := f.known(commonFields, groupFields); err != nil {
+			return nil, err
+		}
+		return m, m.parseConsolidated(f["consolidated_metadata"])
 	case "array":
 		if err := f.known(commonFields, arrayFields); err != nil {
 			return nil, err
@@ -102,14 +109,11 @@ func (m *metadata) parseArray(f fields, o Options) error {
 	if m.shape, err = sizes("shape", f["shape"], 0); err != nil {
 		return err
 	}
-	if len(m.shape) > maxAxes {
-		return fault.New(fault.ErrLimit, "metadata", "shape", itoa(int64(len(m.shape)))+" axes, at most "+strconv.Itoa(maxAxes)+" are read")
+	if err := checkAxes(m.shape); err != nil {
+		return err
 	}
 	if m.dtype, err = parseDataType(f["data_type"]); err != nil {
 		return err
-	}
-	if _, ok := product(append([]int64{m.dtype.Size()}, m.shape...)...); !ok {
-		return fault.New(fault.ErrLimit, "metadata", "shape", "the array has more than 2^63 bytes")
 	}
 	if m.grid, err = parseGrid(f["chunk_grid"], m.shape); err != nil {
 		return err
@@ -118,7 +122,10 @@ func (m *metadata) parseArray(f fields, o Options) error {
 		return err
 	}
 	m.fillText = compact(f["fill_value"])
-	if m.fill, err = m.dtype.ParseFill(f["fill_value"]); err != nil {
+	if m.elem, m.fill, err = parseElement(m.dtype, f["fill_value"]); err != nil {
+		return err
+	}
+	if err := m.checkSize(); err != nil {
 		return err
 	}
 	if err := m.parseNames(f["dimension_names"]); err != nil {
@@ -132,14 +139,47 @@ func (m *metadata) parseArray(f fields, o Options) error {
 		}
 	}
 	m.codecText = compact(f["codecs"])
-	chunk := m.grid.chunkShape(make([]int64, len(m.shape)))
-	m.codecs, err = parseChain("codecs", f["codecs"], element{m.dtype, m.fill}, chunk, o)
-	return err
+	if m.codecs, err = parseChain("codecs", f["codecs"], m.elem, m.grid.largest(), o); err != nil {
+		return err
+	}
+	return m.checkEdges()
+}
+
+// checkSize refuses an array whose bytes cannot be counted.
+func (m *metadata) checkSize() error {
+	if _, ok := product(append([]int64{m.elem.size}, m.shape...)...); !ok {
+		return fault.New(fault.ErrLimit, "metadata", "shape", "the array has more than 2^63 bytes")
+	}
+	return nil
+}
+
+// checkEdges refuses a subchunk that does not divide each of the shards.
+func (m *metadata) checkEdges() error {
+	s := m.codecs.sharding()
+	if s == nil {
+		return nil
+	}
+	sub := permute(s.sub, invert(m.codecs.order))
+	for axis, n := range sub {
+		for _, edge := range m.grid.edges(axis) {
+			if edge%n != 0 {
+				return malformed("chunk_grid", "the subchunk "+tuple(s.sub)+" does not divide a shard's edge of "+itoa(edge))
+			}
+		}
+	}
+	return nil
 }
 
 // maxAxes bounds the number of axes: numpy's bound, and more than any file
 // in the wild has.
 const maxAxes = 64
+
+func checkAxes(shape []int64) error {
+	if len(shape) > maxAxes {
+		return fault.New(fault.ErrLimit, "metadata", "shape", strconv.Itoa(len(shape))+" axes, at most "+strconv.Itoa(maxAxes)+" are read")
+	}
+	return nil
+}
 
 func (m *metadata) parseNames(raw json.RawMessage) error {
 	if isNull(raw) {

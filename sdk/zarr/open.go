@@ -18,10 +18,11 @@ type Node interface {
 // maxMetadata bounds a zarr.json, consolidated metadata included.
 const maxMetadata = 64 << 20
 
-// Open opens the node at a path ("a/b"; "" is the root). ErrNotFound if there
-// is none, ErrCorrupt if its metadata contradicts the specification,
-// ErrUnsupported if it asks for what is not done here, ErrLimit if for too
-// much. Nothing but the metadata is read.
+// Open opens the node at a path ("a/b"; "" is the root): a zarr.json, or else
+// a .zarray or .zgroup of Zarr v2. ErrNotFound if there is none, ErrCorrupt if
+// its metadata contradicts the specification, ErrUnsupported if it asks for
+// what is not done here, ErrLimit if for too much. Nothing but the metadata
+// is read.
 func Open(ctx context.Context, st storage.Store, path string, o Options) (Node, error) {
 	if err := checkPath(path); err != nil {
 		return nil, err
@@ -29,7 +30,7 @@ func Open(ctx context.Context, st storage.Store, path string, o Options) (Node, 
 	key := prefixOf(path) + metadataKey
 	raw, _, err := storage.ReadAll(ctx, st, key, maxMetadata)
 	if errors.Is(err, fault.ErrNotFound) {
-		return nil, notNode(ctx, st, path)
+		return openV2(ctx, st, path, o)
 	}
 	if err != nil {
 		return nil, err
@@ -38,20 +39,42 @@ func Open(ctx context.Context, st storage.Store, path string, o Options) (Node, 
 	if err != nil {
 		return nil, badMetadata(key, err)
 	}
-	if m.node == "group" {
-		return &Group{store: st, path: path, meta: m, o: o}, nil
-	}
-	return newArray(st, path, m, o), nil
+	return newNode(st, path, m, o), nil
 }
 
-// notNode is the error for a path without a zarr.json.
-func notNode(ctx context.Context, st storage.Store, path string) error {
+func openV2(ctx context.Context, st storage.Store, path string, o Options) (Node, error) {
 	for _, name := range []string{".zarray", ".zgroup"} {
-		if _, _, err := storage.ReadAll(ctx, st, prefixOf(path)+name, maxMetadata); err == nil {
-			return fault.New(fault.ErrUnsupported, "zarr", prefixOf(path)+name, "a node of Zarr v2")
+		key := prefixOf(path) + name
+		raw, _, err := storage.ReadAll(ctx, st, key, maxMetadata)
+		if errors.Is(err, fault.ErrNotFound) {
+			continue
 		}
+		if err != nil {
+			return nil, err
+		}
+		attributes, _, err := storage.ReadAll(ctx, st, prefixOf(path)+".zattrs", maxMetadata)
+		if err != nil && !errors.Is(err, fault.ErrNotFound) {
+			return nil, err
+		}
+		m, err := parseV2(name, raw, attributes, o)
+		if err != nil {
+			return nil, badMetadata(key, err)
+		}
+		if m.node == "group" && o.Consolidated {
+			if err := readConsolidatedV2(ctx, st, path, m); err != nil {
+				return nil, err
+			}
+		}
+		return newNode(st, path, m, o), nil
 	}
-	return fault.New(fault.ErrNotFound, "zarr", prefixOf(path)+metadataKey, "no Zarr node here")
+	return nil, fault.New(fault.ErrNotFound, "zarr", prefixOf(path)+metadataKey, "no Zarr node here")
+}
+
+func newNode(st storage.Store, path string, m *metadata, o Options) Node {
+	if m.node == "group" {
+		return &Group{store: st, path: path, meta: m, o: o}
+	}
+	return newArray(st, path, m, o)
 }
 
 // OpenArray opens the array at a path: errors as those of Open, and

@@ -49,7 +49,7 @@ func eachPart(ref shardRef, lo, hi []int64, out view, f func(part) error) error 
 
 // decodeParts reads the stored bytes of subchunks of one shard in one batch
 // and decodes them side by side.
-func (r reader) decodeParts(ctx context.Context, ref shardRef, parts []part, item int64) error {
+func (r reader) decodeParts(ctx context.Context, ref shardRef, parts []part) error {
 	if len(parts) == 0 {
 		return nil
 	}
@@ -71,7 +71,7 @@ func (r reader) decodeParts(ctx context.Context, ref shardRef, parts []part, ite
 	return parallel((len(parts)+run-1)/run, runtime.GOMAXPROCS(0), func(k int) error {
 		for i := k * run; i < min((k+1)*run, len(parts)); i++ {
 			p := parts[i]
-			if err := decodeInto(ctx, s.inner, stored[i], s.sub, p.lo, p.hi, p.out); err != nil {
+			if err := r.decodeInto(ctx, s.inner, stored[i], s.sub, p.lo, p.hi, p.out); err != nil {
 				return r.partError(err, ref, p)
 			}
 			if r.tick != nil {

@@ -19,10 +19,13 @@ func parsePlain(field string, e extension, elem element) (serializer, error) {
 	if err := e.only(field, "endian"); err != nil {
 		return nil, err
 	}
+	if elem.variable {
+		return nil, malformed(field, "bytes does not hold elements of variable length")
+	}
 	p := plain{elem: elem}
 	raw, ok := e.config["endian"]
 	if !ok {
-		if elem.dtype.Size() > 1 {
+		if hasOrder(elem) {
 			return nil, malformed(field+".bytes.endian", "missing, though "+elem.dtype.Name()+" has more than one byte")
 		}
 		return p, nil
@@ -30,14 +33,29 @@ func parsePlain(field string, e extension, elem element) (serializer, error) {
 	switch string(raw) {
 	case `"little"`:
 	case `"big"`:
-		p.swap = elem.dtype.Size() > 1
+		p.swap = hasOrder(elem)
 	default:
 		return nil, malformed(field+".bytes.endian", brief(raw)+` is neither "little" nor "big"`)
 	}
 	return p, nil
 }
 
-func (p plain) decode(_ context.Context, dst, src []byte, shape []int64) ([]byte, error) {
+// hasOrder reports whether an element has numbers of more than one byte.
+func hasOrder(elem element) bool {
+	probe := make([]byte, elem.size)
+	for i := range probe {
+		probe[i] = byte(i)
+	}
+	elem.dtype.Swap(probe)
+	for i := range probe {
+		if probe[i] != byte(i) {
+			return true
+		}
+	}
+	return false
+}
+
+func (p plain) decode(_ context.Context, _ *arena, dst, src []byte, shape []int64) ([]byte, error) {
 	n, _ := p.encodedSize(shape)
 	if int64(len(src)) != n {
 		return nil, fault.New(fault.ErrCorrupt, "bytes", "", "decodes to "+strconv.Itoa(len(src))+" bytes, want "+itoa(n))
@@ -51,10 +69,13 @@ func (p plain) decode(_ context.Context, dst, src []byte, shape []int64) ([]byte
 	return src, nil
 }
 
-func (p plain) encodedSize(shape []int64) (int64, bool) {
-	n := p.elem.dtype.Size()
+func (p plain) encodedSize(shape []int64) (int64, bool) { return sizeOf(shape, p.elem.size), true }
+
+// sizeOf is the size of a chunk of a shape, whose product was checked when
+// the metadata was parsed.
+func sizeOf(shape []int64, item int64) int64 {
 	for _, x := range shape {
-		n *= x
+		item *= x
 	}
-	return n, true
+	return item
 }

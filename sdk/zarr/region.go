@@ -18,13 +18,8 @@ func (a *Array) RetrieveRegion(ctx context.Context, start, stop []int64, o ReadO
 	if err := o.Cache.check(a); err != nil {
 		return nil, err
 	}
-	if len(start) != len(a.meta.shape) || len(stop) != len(a.meta.shape) {
-		return nil, fault.New(fault.ErrInvalid, "zarr", "/"+a.path, "region has "+strconv.Itoa(len(start))+" and "+strconv.Itoa(len(stop))+" axes, the array "+strconv.Itoa(len(a.meta.shape)))
-	}
-	for i, n := range a.meta.shape {
-		if start[i] < 0 || start[i] > stop[i] || stop[i] > n {
-			return nil, fault.New(fault.ErrOutOfRange, "zarr", "/"+a.path, "region "+tuple(start)+".."+tuple(stop)+" is not within "+tuple(a.meta.shape))
-		}
+	if err := a.checkRegion(start, stop); err != nil {
+		return nil, err
 	}
 	return a.box(ctx, start, stop, o)
 }
@@ -38,13 +33,32 @@ func (a *Array) RetrieveChunk(ctx context.Context, idx []int64, o ReadOptions) (
 	if err := a.checkIndex(idx, a.grid); err != nil {
 		return nil, err
 	}
+	start, stop := a.chunkBounds(idx)
+	return a.box(ctx, start, stop, o)
+}
+
+// chunkBounds are the first element of a chunk and the end of it.
+func (a *Array) chunkBounds(idx []int64) (start, stop []int64) {
 	edge := a.meta.grid.chunkShape(idx)
-	start, stop := make([]int64, len(idx)), make([]int64, len(idx))
+	start, stop = make([]int64, len(idx)), make([]int64, len(idx))
 	for i := range idx {
 		start[i] = a.meta.grid.origin(i, idx[i])
 		stop[i] = start[i] + edge[i]
 	}
-	return a.box(ctx, start, stop, o)
+	return start, stop
+}
+
+// checkRegion refuses what is not a region of the array.
+func (a *Array) checkRegion(start, stop []int64) error {
+	if len(start) != len(a.meta.shape) || len(stop) != len(a.meta.shape) {
+		return fault.New(fault.ErrInvalid, "zarr", "/"+a.path, "region has "+strconv.Itoa(len(start))+" and "+strconv.Itoa(len(stop))+" axes, the array "+strconv.Itoa(len(a.meta.shape)))
+	}
+	for i, n := range a.meta.shape {
+		if start[i] < 0 || start[i] > stop[i] || stop[i] > n {
+			return fault.New(fault.ErrOutOfRange, "zarr", "/"+a.path, "region "+tuple(start)+".."+tuple(stop)+" is not within "+tuple(a.meta.shape))
+		}
+	}
+	return nil
 }
 
 // box reads the elements from start to stop, which may reach past the
@@ -54,44 +68,65 @@ func (a *Array) box(ctx context.Context, start, stop []int64, o ReadOptions) ([]
 	for i := range n {
 		n[i] = stop[i] - start[i]
 	}
-	item := a.meta.dtype.Size()
+	item := a.meta.elem.size
 	size, ok := product(append([]int64{item}, n...)...)
 	if err := a.o.Limits.check("region", size, ok); err != nil {
 		return nil, err
 	}
-	out := buffer(o.Dst, size)
+	ar := newArena(a.meta.elem.variable, a.meta.fill)
+	dst := o.Dst
+	if ar != nil {
+		dst = nil // for the cells; the elements go there in the end
+	}
+	out := buffer(dst, size)
 	if size == 0 {
 		return out, nil
 	}
-	first, count := make([]int64, len(n)), make([]int64, len(n))
-	for i := range n {
+	target := cOrder(out, n, item)
+	err := a.eachChunk(start, stop, func(idx, lo, hi, at []int64) error {
+		return a.chunkBox(ctx, ar, idx, lo, hi, target.at(at), o)
+	})
+	if err != nil || ar == nil {
+		return out, err
+	}
+	return ar.flatten(out, o.Dst, a.o.Limits.chunk())
+}
+
+// eachChunk calls f, side by side, for each chunk that a block touches: its
+// place, the part of it that the block touches, counted from the chunk's
+// first element, and where in the block that part begins.
+func (a *Array) eachChunk(start, stop []int64, f func(idx, lo, hi, at []int64) error) error {
+	axes := len(start)
+	first, count := make([]int64, axes), make([]int64, axes)
+	for i := range first {
+		if start[i] == stop[i] {
+			return nil
+		}
 		first[i] = a.meta.grid.find(i, start[i])
 		count[i] = a.meta.grid.find(i, stop[i]-1) - first[i] + 1
 	}
 	chunks, _ := product(count...)
-	target := cOrder(out, n, item)
-	return out, parallel(int(chunks), chunksAtOnce, func(k int) error {
-		idx := make([]int64, len(n))
+	return parallel(int(chunks), chunksAtOnce, func(k int) error {
+		idx := make([]int64, axes)
 		unravel(int64(k), count, idx)
-		edge := make([]int64, len(n))
 		for i := range idx {
 			idx[i] += first[i]
 		}
 		shape := a.meta.grid.chunkShape(idx)
-		lo, hi := make([]int64, len(n)), make([]int64, len(n)) // within the chunk
+		lo, hi, at := make([]int64, axes), make([]int64, axes), make([]int64, axes)
 		for i := range idx {
 			origin := a.meta.grid.origin(i, idx[i])
 			lo[i] = max(start[i]-origin, 0)
 			hi[i] = min(stop[i]-origin, shape[i])
-			edge[i] = origin + lo[i] - start[i]
+			at[i] = origin + lo[i] - start[i]
 		}
-		return a.chunkBox(ctx, idx, lo, hi, target.at(edge), o)
+		return f(idx, lo, hi, at)
 	})
 }
 
 // chunkBox reads a block of one chunk into out. lo and hi count from the
 // chunk's first element.
-func (a *Array) chunkBox(ctx context.Context, idx, lo, hi []int64, out view, o ReadOptions) error {
+func (a *Array) chunkBox(ctx context.Context, ar *arena, idx, lo, hi []int64, out view, o ReadOptions) error {
 	c := a.meta.codecs
 	for attempt := 0; ; attempt++ {
 		fresh := o.Reload || attempt > 0
@@ -102,7 +137,7 @@ func (a *Array) chunkBox(ctx context.Context, idx, lo, hi []int64, out view, o R
 		if a.shards != nil {
 			ref = a.shardRef(idx, fresh)
 		}
-		r := reader{cache: o.Cache, limits: a.o.Limits, tick: a.o.Tick}
+		r := reader{cache: o.Cache, arena: ar, limits: a.o.Limits, tick: a.o.Tick}
 		err := r.chunk(ctx, c, ref, a.meta.grid.chunkShape(idx), lo, hi, out)
 		if errors.Is(err, fault.ErrNotFound) {
 			fillBox(out, extent(lo, hi), c.elem.fill)
@@ -125,6 +160,7 @@ func chunkError(err error, key string) error {
 // reader reads blocks of chunks.
 type reader struct {
 	cache  *ShardCache
+	arena  *arena // nil for elements of a fixed size
 	limits Limits
 	tick   func(context.Context) error
 }
@@ -160,20 +196,20 @@ func (r reader) chunk(ctx context.Context, c *chain, ref shardRef, shape, lo, hi
 	if err != nil {
 		return err
 	}
-	return decodeInto(ctx, c, b, shape, lo, hi, out)
+	return r.decodeInto(ctx, c, b, shape, lo, hi, out)
 }
 
 // decodeInto decodes a chunk and copies a block of it.
-func decodeInto(ctx context.Context, c *chain, b []byte, shape, lo, hi []int64, out view) error {
-	item := c.elem.dtype.Size()
+func (r reader) decodeInto(ctx context.Context, c *chain, b []byte, shape, lo, hi []int64, out view) error {
+	item := c.elem.size
 	var dst []byte
 	p := scratch.Get().(*[]byte)
 	defer scratch.Put(p)
-	if c.copies {
+	if c.copies || c.elem.variable {
 		*p = buffer(*p, c.size(shape))
 		dst = *p
 	}
-	b, err := c.decode(ctx, dst, b, shape)
+	b, err := c.decode(ctx, r.arena, dst, b, shape)
 	if err != nil {
 		return err
 	}
@@ -196,7 +232,6 @@ func (r reader) shard(ctx context.Context, ref shardRef, lo, hi []int64, out vie
 	if err != nil {
 		return err
 	}
-	item := s.elem.dtype.Size()
 	if x.missing {
 		fillBox(out, extent(lo, hi), s.elem.fill)
 		return nil
@@ -231,14 +266,14 @@ func (r reader) shard(ctx context.Context, ref shardRef, lo, hi []int64, out vie
 		if batch, bytes = append(batch, p), bytes+n; bytes < maxBatch {
 			return nil
 		}
-		err := r.decodeParts(ctx, ref, batch, item)
+		err := r.decodeParts(ctx, ref, batch)
 		batch, bytes = batch[:0], 0
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	return r.decodeParts(ctx, ref, batch, item)
+	return r.decodeParts(ctx, ref, batch)
 }
 
 // maxBatch is how many stored bytes of one shard are in memory at once,

@@ -224,7 +224,7 @@ func TestRewrittenShardIsNoticed(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, u16(9, 9, 9, 9), got)
 
-	m.Delete("c/0/0") // a shard that went away is a missing shard
+	m.Remove("c/0/0") // a shard that went away is a missing shard
 	got, err = a.RetrieveSubchunk(t.Context(), at(1, 1), o)
 	require.NoError(t, err)
 	require.Equal(t, u16(9, 9, 9, 9), got)
@@ -284,7 +284,7 @@ func TestMissingShardsAreRememberedOnRequest(t *testing.T) {
 			got, err := a.RetrieveSubchunk(t.Context(), at(0, 0), o)
 			require.NoError(t, err)
 			require.Equal(t, u16(1, 2, 3, 4), got)
-			m.Delete("c/0/0")
+			m.Remove("c/0/0")
 		}
 	}
 }

@@ -69,7 +69,7 @@ func (s *sharding) parseIndex(ctx context.Context, b []byte, l layout, size int6
 		return nil, fault.New(fault.ErrCorrupt, "shard index", "", "has "+itoa(int64(len(b)))+" bytes, want "+itoa(l.indexSize))
 	}
 	shape := append(append(make([]int64, 0, len(l.per)+1), l.per...), 2)
-	flat, err := s.index.decode(ctx, nil, b, shape)
+	flat, err := s.index.decode(ctx, nil, nil, b, shape)
 	if err != nil {
 		return nil, &fault.Error{Format: "shard index", Off: -1, Err: err}
 	}

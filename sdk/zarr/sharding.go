@@ -20,6 +20,7 @@ type sharding struct {
 	elem    element
 	regular layout // of the shape that the metadata names
 	limit   int64  // bytes of an index
+	order   SubchunkOrder
 }
 
 // layout is what follows from the shape of a shard.
@@ -34,7 +35,7 @@ func parseSharding(field string, e extension, elem element, shape []int64, o Opt
 	if err := e.only(field, "chunk_shape", "codecs", "index_codecs", "index_location"); err != nil {
 		return nil, err
 	}
-	s := &sharding{elem: elem, limit: o.Limits.index()}
+	s := &sharding{elem: elem, limit: o.Limits.index(), order: o.SubchunkOrder}
 	var err error
 	if s.sub, err = sizes(field+".chunk_shape", e.config["chunk_shape"], 1); err != nil {
 		return nil, err
@@ -64,7 +65,7 @@ func parseSharding(field string, e extension, elem element, shape []int64, o Opt
 	return s, nil
 }
 
-var indexElement = element{integers["uint64"], make([]byte, 8)}
+var indexElement = newElement(integers["uint64"], make([]byte, 8))
 
 func parseLocation(field string, raw json.RawMessage) (atStart bool, err error) {
 	switch string(raw) {
@@ -116,14 +117,14 @@ func equal(a, b []int64) bool {
 }
 
 // decode decodes a whole shard that lies in memory.
-func (s *sharding) decode(ctx context.Context, dst, src []byte, shape []int64) ([]byte, error) {
-	n, ok := product(append([]int64{s.elem.dtype.Size()}, shape...)...)
+func (s *sharding) decode(ctx context.Context, ar *arena, dst, src []byte, shape []int64) ([]byte, error) {
+	n, ok := product(append([]int64{s.elem.size}, shape...)...)
 	if !ok || n > maxAlloc {
 		return nil, fault.New(fault.ErrLimit, "shard", "", "would decode to "+itoa(n)+" bytes")
 	}
 	out := buffer(dst, n)
 	ref := shardRef{codec: s, shape: shape, from: inMemory(src)}
-	return out, reader{}.shard(ctx, ref, make([]int64, len(shape)), shape, cOrder(out, shape, s.elem.dtype.Size()))
+	return out, reader{arena: ar}.shard(ctx, ref, make([]int64, len(shape)), shape, cOrder(out, shape, s.elem.size))
 }
 
 // encodedSize bounds a shard by its index and its subchunks one by one; a

@@ -36,7 +36,7 @@ func (a *Array) RetrieveSubchunk(ctx context.Context, idx []int64, o ReadOptions
 	if err != nil {
 		return nil, err
 	}
-	if !a.byRange {
+	if !a.byRange || a.meta.elem.variable {
 		return a.subchunkOfChunk(ctx, idx, o)
 	}
 	n := a.meta.codecs.size(a.shards.sub)
@@ -70,16 +70,33 @@ func (a *Array) locate(idx []int64, o ReadOptions) (place, error) {
 	if err := a.checkIndex(idx, a.subGrid); err != nil {
 		return place{}, err
 	}
+	if a.shards == nil {
+		return place{shard: linear(idx, a.grid)}, nil
+	}
+	if a.steps == nil {
+		return a.locateInGrid(idx)
+	}
 	var p place
 	for i, x := range idx {
 		first := x * a.subEdge[i]
 		chunk := a.meta.grid.find(i, first)
 		p.shard = p.shard*a.grid[i] + chunk
-		if a.shards != nil {
-			p.inner += (first - a.meta.grid.origin(i, chunk)) / a.subEdge[i] * a.steps[i]
-		}
+		p.inner += (first - a.meta.grid.origin(i, chunk)) / a.subEdge[i] * a.steps[i]
 	}
 	return p, nil
+}
+
+// locateInGrid is locate where shards differ in shape.
+func (a *Array) locateInGrid(idx []int64) (place, error) {
+	shard, in := make([]int64, len(idx)), make([]int64, len(idx))
+	for i, x := range idx {
+		first := x * a.subEdge[i]
+		shard[i] = a.meta.grid.find(i, first)
+		in[i] = (first - a.meta.grid.origin(i, shard[i])) / a.subEdge[i]
+	}
+	order := a.meta.codecs.order
+	l, err := a.shards.layout(permute(a.meta.grid.chunkShape(shard), order))
+	return place{linear(shard, a.grid), linear(permute(in, order), l.per)}, err
 }
 
 // index returns the index of the shard at a place: a new one at the second
@@ -105,7 +122,8 @@ func again(err error, attempt int) bool { return attempt == 0 && errors.Is(err, 
 // scratch holds buffers for stored bytes that are decoded into others.
 var scratch = sync.Pool{New: func() any { return new([]byte) }}
 
-// readSubchunk reads and decodes subchunk i of a shard, n bytes of elements.
+// readSubchunk reads and decodes subchunk i of a shard, n bytes of elements
+// of a fixed size.
 func (a *Array) readSubchunk(ctx context.Context, x *ShardIndex, i, n int64, dst []byte) ([]byte, error) {
 	off, stored, ok := x.at(i)
 	if !ok {
@@ -127,7 +145,7 @@ func (a *Array) readSubchunk(ctx context.Context, x *ShardIndex, i, n int64, dst
 		if err := from.readInto(ctx, off, buf); err != nil {
 			return nil, err
 		}
-		return c.decode(ctx, nil, buf, a.shards.sub) // never into buf: a foreign codec may write before it has read
+		return c.decode(ctx, nil, nil, buf, a.shards.sub) // never into buf: a foreign codec may write before it has read
 	}
 	p := scratch.Get().(*[]byte)
 	defer scratch.Put(p)
@@ -136,26 +154,34 @@ func (a *Array) readSubchunk(ctx context.Context, x *ShardIndex, i, n int64, dst
 		return nil, err
 	}
 	if order == nil {
-		return c.decode(ctx, buffer(dst, n), *p, a.shards.sub)
+		return c.decode(ctx, nil, buffer(dst, n), *p, a.shards.sub)
 	}
-	b, err := c.decode(ctx, nil, *p, a.shards.sub)
+	b, err := c.decode(ctx, nil, nil, *p, a.shards.sub)
 	if err != nil {
 		return nil, err
 	}
-	out, item := buffer(dst, n), a.meta.dtype.Size()
-	copyBox(cOrder(out, a.subEdge, item), cOrder(b, a.shards.sub, item).permute(invert(order)), a.subEdge, item)
-	return out, nil
+	return transposition{order, a.meta.elem}.decode(ctx, dst, b, a.subEdge)
 }
 
-// subchunkOfChunk reads a subchunk whose chunk has to be read whole: bytes
-// codecs lie around the shard, or the array is not sharded.
+// subchunkOfChunk reads a subchunk as a region: of a chunk that has to be read
+// whole, since bytes codecs lie around the shard or the array is not sharded,
+// or of elements of variable length.
 func (a *Array) subchunkOfChunk(ctx context.Context, idx []int64, o ReadOptions) ([]byte, error) {
-	start, stop := make([]int64, len(idx)), make([]int64, len(idx))
+	if a.shards == nil {
+		return a.RetrieveChunk(ctx, idx, o)
+	}
+	start, stop := a.subchunkBounds(idx)
+	return a.box(ctx, start, stop, o)
+}
+
+// subchunkBounds are the first element of a subchunk and the end of it.
+func (a *Array) subchunkBounds(idx []int64) (start, stop []int64) {
+	start, stop = make([]int64, len(idx)), make([]int64, len(idx))
 	for i, x := range idx {
 		start[i] = x * a.subEdge[i]
 		stop[i] = start[i] + a.subEdge[i]
 	}
-	return a.box(ctx, start, stop, o)
+	return start, stop
 }
 
 // RetrieveEncodedSubchunk returns the bytes of a subchunk as they are stored,
@@ -214,7 +240,15 @@ func (a *Array) DecodeSubchunk(ctx context.Context, encoded, dst []byte) ([]byte
 	if err := a.o.Limits.check("subchunk", c.size(shape), true); err != nil {
 		return nil, err
 	}
-	return c.decode(ctx, dst, encoded, shape)
+	ar := newArena(c.elem.variable, a.meta.fill)
+	if ar == nil {
+		return c.decode(ctx, nil, dst, encoded, shape)
+	}
+	cells, err := c.decode(ctx, ar, nil, encoded, shape)
+	if err != nil {
+		return nil, err
+	}
+	return ar.flatten(cells, dst, a.o.Limits.chunk())
 }
 
 // Location is where stored bytes lie.

@@ -1,14 +1,52 @@
 package zarr
 
 import (
+	"context"
 	"encoding/json"
 	"strconv"
 )
 
-// parseTranspose reads a transposition: encoded axis i is axis order[i].
-// Older metadata says "C" (nothing) or "F" (all axes reversed).
+// transposition moves axes: encoded axis i is axis order[i].
 //
 // Zarr v3 codec "transpose": https://zarr-specs.readthedocs.io/en/latest/v3/codecs/transpose/
+type transposition struct {
+	order []int
+	elem  element
+}
+
+func (t transposition) decode(_ context.Context, dst, src []byte, shape []int64) ([]byte, error) {
+	item := t.elem.size
+	out := buffer(dst, sizeOf(shape, item))
+	// Seen through the inverse, the encoded block has the axes of the decoded.
+	encoded := cOrder(src, t.encodedShape(shape), item).permute(invert(t.order))
+	copyBox(cOrder(out, shape, item), encoded, shape, item)
+	return out, nil
+}
+
+func (t transposition) encode(src []byte, shape []int64) ([]byte, error) {
+	item, stored := t.elem.size, t.encodedShape(shape)
+	out := make([]byte, len(src))
+	copyBox(cOrder(out, stored, item), cOrder(src, shape, item).permute(t.order), stored, item)
+	return out, nil
+}
+
+func (t transposition) encodedShape(shape []int64) []int64 { return permute(shape, t.order) }
+func (t transposition) encodedElement() element            { return t.elem }
+
+// compose returns the transposition that is first a, then b.
+func compose(a, b []int) []int {
+	if a == nil {
+		return b
+	}
+	out := make([]int, len(b))
+	for i, o := range b {
+		out[i] = a[o]
+	}
+	return out
+}
+
+// parseTranspose reads an order of axes. Older metadata says "C" (nothing) or
+// "F" (all axes reversed).
 func parseTranspose(field string, e extension, axes int) ([]int, error) {
 	field += ".order"
 	if err := e.only(field, "order"); err != nil {
@@ -38,16 +76,14 @@ func parseTranspose(field string, e extension, axes int) ([]int, error) {
 }
 
 func letterOrder(field string, raw json.RawMessage, order []int) error {
-	for i := range order {
-		switch string(raw) {
-		case `"C"`:
-			order[i] = i
-		case `"F"`:
-			order[i] = len(order) - 1 - i
-		}
-	}
 	if s := string(raw); s != `"C"` && s != `"F"` {
 		return malformed(field, s+" is no order")
+	}
+	for i := range order {
+		order[i] = i
+		if string(raw) == `"F"` {
+			order[i] = len(order) - 1 - i
+		}
 	}
 	return nil
 }
