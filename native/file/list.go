@@ -7,6 +7,7 @@ import (
 	"os"
 	"path"
 	"slices"
+	"strings"
 
 	"github.com/gridhold/gridhold/sdk/fault"
 	"github.com/gridhold/gridhold/sdk/storage"
@@ -21,7 +22,9 @@ func (s *Store) List(ctx context.Context, prefix string) ([]string, error) {
 	if err := storage.Ended(ctx, prefix); err != nil {
 		return nil, err
 	}
-	names, err := readDir(s.root, prefix, func(name string) bool { return storage.ValidKey(name) })
+	names, err := readDir(s.root, prefix, func(name string) bool {
+		return storage.ValidKey(name) && !strings.HasPrefix(name, temporary)
+	})
 	if errors.Is(err, fault.ErrNotFound) {
 		return []string{}, nil
 	}

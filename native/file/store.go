@@ -18,7 +18,7 @@ type Options struct {
 	Recheck time.Duration // how long a name is trusted to lead to its open file; 0: one second
 }
 
-// Store is a directory as a storage.Store, BufferReader and Lister: keys are
+// Store is a directory as a storage.Store, BufferReader, Lister and Putter: keys are
 // slash-separated paths of regular files below it. Methods may be called from
 // any number of goroutines.
 //
@@ -35,6 +35,8 @@ type Store struct {
 	mu     sync.RWMutex
 	cache  handleCache
 	closed bool
+
+	swept sync.Map // directories that are clear of temporary files of dead writers
 }
 
 // Open opens the directory dir as a store.

@@ -1,0 +1,187 @@
+package file
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/gridhold/gridhold/sdk/fault"
+	"github.com/gridhold/gridhold/sdk/storage"
+)
+
+// A write makes a temporary file beside the object, syncs it, and renames it
+// into the object's place: a reader, and whoever looks after a crash, finds
+// the old bytes or the new. Writers of all processes take turns by a lock of
+// the directory, under which conditions are checked; so a temporary file that
+// is found under the lock was left by a process that died, and is removed.
+
+// temporary is how names of temporary files begin. They are no keys.
+const temporary = ".gridhold-tmp-"
+
+// Put is Putter's. It makes the directories of the key where they are
+// missing. The bytes are on the disk when it returns.
+func (s *Store) Put(ctx context.Context, key string, data []byte, c storage.Condition) (storage.Version, error) {
+	unlock, err := s.lockFor(ctx, key, true)
+	if err != nil {
+		return "", err
+	}
+	defer unlock()
+	if err := s.holds(ctx, key, c); err != nil {
+		return "", err
+	}
+	name := path.Join(path.Dir(key), temporary+rand.Text())
+	if err := s.writeNew(name, data); err != nil {
+		s.root.Remove(name)
+		return "", failure(key, err)
+	}
+	if err := s.root.Rename(name, key); err != nil {
+		s.root.Remove(name)
+		return "", failure(key, err)
+	}
+	if err := s.syncDir(path.Dir(key)); err != nil {
+		return "", err
+	}
+	info, err := s.read(ctx, key, "", func(*handle, int64) error { return nil })
+	return info.Version, err
+}
+
+// Delete is Putter's. It leaves directories, empty ones too.
+func (s *Store) Delete(ctx context.Context, key string, c storage.Condition) error {
+	unlock, err := s.lockFor(ctx, key, false)
+	if errors.Is(err, fault.ErrNotFound) && c.Version == "" {
+		return nil // the directory is not there either
+	}
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if err := s.holds(ctx, key, c); err != nil {
+		return err
+	}
+	err = failure(key, s.root.Remove(key))
+	if errors.Is(err, fault.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return s.syncDir(path.Dir(key))
+}
+
+// holds checks a condition. The caller holds the directory's lock.
+func (s *Store) holds(ctx context.Context, key string, c storage.Condition) error {
+	if c.Absent {
+		_, err := s.root.Lstat(key)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err != nil {
+			return failure(key, err)
+		}
+		return c.Check(key, true, "")
+	}
+	if c.Version == "" {
+		return nil
+	}
+	_, err := s.read(ctx, key, c.Version, func(*handle, int64) error { return nil })
+	if errors.Is(err, fault.ErrNotFound) {
+		return storage.Stale(key)
+	}
+	return err
+}
+
+func (s *Store) writeNew(name string, data []byte) error {
+	f, err := s.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	return errors.Join(err, f.Sync(), f.Close())
+}
+
+func (s *Store) syncDir(dir string) error {
+	d, err := s.root.Open(dir)
+	if err != nil {
+		return failure(dir, err)
+	}
+	defer d.Close()
+	return failure(dir, syncDirectory(d))
+}
+
+// lockFor takes the lock of a key's directory, which it makes if make is set,
+// and clears the directory of what dead writers left, once a store.
+func (s *Store) lockFor(ctx context.Context, key string, make bool) (unlock func(), err error) {
+	if err := storage.CheckRead(ctx, key, nil); err != nil {
+		return nil, err
+	}
+	if s.isClosed() {
+		return nil, fault.New(fault.ErrClosed, "store", key, "")
+	}
+	dir := path.Dir(key)
+	if make {
+		if err := s.root.MkdirAll(dir, 0o777); err != nil {
+			return nil, failure(key, err)
+		}
+	}
+	lock, err := openLock(s.root, dir)
+	if err != nil {
+		return nil, failure(key, err)
+	}
+	if err := waitLock(ctx, key, lock); err != nil {
+		lock.Close()
+		return nil, err
+	}
+	if _, seen := s.swept.LoadOrStore(dir, true); !seen {
+		s.sweep(dir)
+	}
+	return func() { lock.Close() }, nil
+}
+
+// waitLock asks for a lock again and again, a little later each time: a holder
+// is done within milliseconds, and a system call that waits would not end
+// with ctx.
+func waitLock(ctx context.Context, key string, lock *os.File) error {
+	for wait := 50 * time.Microsecond; ; wait = min(2*wait, 10*time.Millisecond) {
+		held, err := tryLock(lock, true)
+		if err != nil {
+			return failure(key, err)
+		}
+		if held {
+			return nil
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return storage.Ended(ctx, key)
+		case <-timer.C:
+		}
+	}
+}
+
+// sweep removes temporary files. Whoever made them held the lock that the
+// caller holds now, so is gone.
+func (s *Store) sweep(dir string) {
+	d, err := s.root.Open(dir)
+	if err != nil {
+		return
+	}
+	defer d.Close()
+	names, _ := d.Readdirnames(-1)
+	for _, n := range names {
+		if strings.HasPrefix(n, temporary) {
+			s.root.Remove(path.Join(dir, n))
+		}
+	}
+}
+
+func (s *Store) isClosed() bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.closed
+}

@@ -1,0 +1,10 @@
+//go:build linux || darwin || freebsd || netbsd || openbsd || dragonfly
+
+package file
+
+import "os"
+
+// openLock opens what writers of a directory lock: the directory itself.
+func openLock(root *os.Root, dir string) (*os.File, error) { return root.Open(dir) }
+
+func syncDirectory(d *os.File) error { return d.Sync() }
