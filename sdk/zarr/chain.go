@@ -303,7 +303,7 @@ const maxAlloc = 1<<31 - 1
 
 // buffer returns n bytes, dst's if it has as many.
 func buffer(dst []byte, n int64) []byte {
-	if int64(cap(dst)) >= n {
+	if dst != nil && int64(cap(dst)) >= n {
 		return dst[:n]
 	}
 	return make([]byte, n)

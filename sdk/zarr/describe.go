@@ -71,9 +71,15 @@ type GroupDescription struct {
 	Path       string          `json:"path"`
 	ZarrFormat int             `json:"zarr_format"`
 	Attributes json.RawMessage `json:"attributes"`
+
+	// Multiscales are the pyramids of an OME-Zarr group; absent if it has
+	// none, or none that can be understood.
+	Multiscales []Multiscale `json:"multiscales,omitempty"`
 }
 
 // Describe returns a GroupDescription.
 func (g *Group) Describe() any {
-	return GroupDescription{Kind: g.Kind(), Path: g.path, ZarrFormat: g.meta.format, Attributes: g.meta.attributes}
+	d := GroupDescription{Kind: g.Kind(), Path: g.path, ZarrFormat: g.meta.format, Attributes: g.meta.attributes}
+	d.Multiscales, _ = g.Multiscales()
+	return d
 }

@@ -47,6 +47,30 @@ func eachPart(ref shardRef, lo, hi []int64, out view, f func(part) error) error 
 	return nil
 }
 
+// maxBatch is how many stored bytes of one shard are in memory at once,
+// unless one subchunk has more.
+const maxBatch = 16 << 20
+
+// add puts a part at the end of a batch, and decodes the batch if it is large
+// enough.
+func (r reader) add(ctx context.Context, ref shardRef, batch []part, p part) ([]part, error) {
+	s := ref.codec
+	if want, fixed := s.inner.encodedSize(s.sub); fixed && p.r.Len != want {
+		return batch, r.partError(wrongLength(p.r.Off, p.r.Len, want), ref, p)
+	}
+	if err := r.limits.check("stored subchunk", p.r.Len, true); err != nil {
+		return batch, err
+	}
+	p.sum = p.r.Len
+	if n := len(batch); n > 0 {
+		p.sum += batch[n-1].sum
+	}
+	if batch = append(batch, p); p.sum < maxBatch {
+		return batch, nil
+	}
+	return batch[:0], r.decodeParts(ctx, ref, batch)
+}
+
 // decodeParts reads the stored bytes of subchunks of one shard in one batch
 // and decodes them side by side.
 func (r reader) decodeParts(ctx context.Context, ref shardRef, parts []part) error {

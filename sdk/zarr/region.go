@@ -82,14 +82,18 @@ func (a *Array) box(ctx context.Context, start, stop []int64, o ReadOptions) ([]
 	if size == 0 {
 		return out, nil
 	}
-	target := cOrder(out, n, item)
-	err := a.eachChunk(start, stop, func(idx, lo, hi, at []int64) error {
-		return a.chunkBox(ctx, ar, idx, lo, hi, target.at(at), o)
-	})
+	err := a.fillView(ctx, ar, start, stop, cOrder(out, n, item), o)
 	if err != nil || ar == nil {
 		return out, err
 	}
 	return ar.flatten(out, o.Dst, a.o.Limits.chunk())
+}
+
+// fillView reads the elements from start to stop into a view of as many.
+func (a *Array) fillView(ctx context.Context, ar *arena, start, stop []int64, out view, o ReadOptions) error {
+	return a.eachChunk(start, stop, func(idx, lo, hi, at []int64) error {
+		return a.chunkBox(ctx, ar, idx, lo, hi, out.at(at), o)
+	})
 }
 
 // eachChunk calls f, side by side, for each chunk that a block touches: its
@@ -222,7 +226,8 @@ type part struct {
 	i      int64   // in the shard
 	lo, hi []int64 // within the subchunk
 	out    view
-	r      storage.Range
+	r      storage.Range // of the stored bytes
+	sum    int64         // bytes of the batch up to here
 }
 
 // shard reads a block of one shard; lo and hi count stored axes.
@@ -244,7 +249,6 @@ func (r reader) shard(ctx context.Context, ref shardRef, lo, hi []int64, out vie
 	}
 	nested := s.inner.sharding() != nil && len(s.inner.bytes) == 0
 	var batch []part
-	var bytes int64
 	err = eachPart(ref, lo, hi, out, func(p part) error {
 		off, n, ok := x.at(p.i)
 		if !ok {
@@ -256,18 +260,8 @@ func (r reader) shard(ctx context.Context, ref shardRef, lo, hi []int64, out vie
 			o := s.inner.order
 			return r.shard(ctx, in, permute(p.lo, o), permute(p.hi, o), p.out.permute(o))
 		}
-		if max, fixed := s.inner.encodedSize(s.sub); fixed && n != max {
-			return r.partError(wrongLength(off, n, max), ref, p)
-		}
-		if err := r.limits.check("stored subchunk", n, true); err != nil {
-			return err
-		}
 		p.r = storage.Range{Off: off, Len: n}
-		if batch, bytes = append(batch, p), bytes+n; bytes < maxBatch {
-			return nil
-		}
-		err := r.decodeParts(ctx, ref, batch)
-		batch, bytes = batch[:0], 0
+		batch, err = r.add(ctx, ref, batch, p)
 		return err
 	})
 	if err != nil {
@@ -275,7 +269,3 @@ func (r reader) shard(ctx context.Context, ref shardRef, lo, hi []int64, out vie
 	}
 	return r.decodeParts(ctx, ref, batch)
 }
-
-// maxBatch is how many stored bytes of one shard are in memory at once,
-// unless one subchunk has more.
-const maxBatch = 16 << 20
