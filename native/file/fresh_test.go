@@ -281,3 +281,19 @@ func TestIdentity(t *testing.T) {
 	require.True(t, storage.Same(open(t, a, Options{}), open(t, link, Options{})))
 	require.False(t, storage.Same(open(t, a, Options{}), open(t, b, Options{})))
 }
+
+// A sparse file that claims an absurd size is refused before memory is taken.
+func TestLargest(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "k"), []byte("start"))
+	require.NoError(t, os.Truncate(filepath.Join(dir, "k"), 1<<43))
+	s := open(t, dir, Options{})
+	for _, r := range []storage.Range{storage.All, storage.Suffix(1 << 42), {Off: 1, Len: 1 << 62}} {
+		_, _, err := s.ReadRanges(context.Background(), "k", []storage.Range{r}, "")
+		require.ErrorIs(t, err, fault.ErrLimit)
+	}
+	bs, info, err := s.ReadRanges(context.Background(), "k", []storage.Range{{Off: 0, Len: 5}}, "")
+	require.NoError(t, err)
+	require.Equal(t, "start", string(bs[0]))
+	require.EqualValues(t, 1<<43, info.Size)
+}
