@@ -297,3 +297,39 @@ func TestLargest(t *testing.T) {
 	require.Equal(t, "start", string(bs[0]))
 	require.EqualValues(t, 1<<43, info.Size)
 }
+
+// What changes between the first and the last look at it is read again, and
+// given up when it goes on changing.
+func TestChangedWhileRead(t *testing.T) {
+	ctx := context.Background()
+	dir := t.TempDir()
+	name := filepath.Join(dir, "k")
+	for _, tc := range []struct {
+		changes, reads int
+		want           error
+	}{{0, 1, nil}, {1, 2, nil}, {3, 4, nil}, {1000, attempts, fault.ErrStale}} {
+		for how, change := range map[string]func(n int){
+			"rewritten": func(n int) { write(t, name, make([]byte, 100+n)) },
+			"replaced": func(n int) {
+				write(t, name+".new", make([]byte, 100+n))
+				require.NoError(t, os.Rename(name+".new", name))
+			},
+		} {
+			write(t, name, make([]byte, 100))
+			s := open(t, dir, Options{})
+			reads := 0
+			info, err := s.read(ctx, "k", "", func(*handle, int64) error {
+				if reads < tc.changes {
+					change(reads + 1)
+				}
+				reads++
+				return nil
+			})
+			require.ErrorIs(t, err, tc.want, how)
+			require.Equal(t, tc.reads, reads, how)
+			if tc.want == nil {
+				require.EqualValues(t, 100+tc.changes, info.Size, how)
+			}
+		}
+	}
+}
