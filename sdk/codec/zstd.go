@@ -14,7 +14,8 @@ import (
 // accepted, the content size may be absent, checksums are verified.
 type zstdCodec struct {
 	named
-	encoders *sync.Pool
+	speed    zstd.EncoderLevel
+	checksum bool
 }
 
 func newZstd(n named, configuration json.RawMessage) (Bytes, error) {
@@ -31,20 +32,12 @@ func newZstd(n named, configuration json.RawMessage) (Bytes, error) {
 	if err := n.configure(configuration, &c); err != nil {
 		return nil, err
 	}
-	return zstdCodec{n, zstdEncoders(zstd.EncoderLevelFromZstd(l), c.Checksum)}, nil
+	return zstdCodec{n, zstd.EncoderLevelFromZstd(l), c.Checksum}, nil
 }
 
-// zstdEncoders makes a pool of encoders. An encoder is made by a codec's
-// first Encode, so that who only reads pays for none.
-func zstdEncoders(level zstd.EncoderLevel, checksum bool) *sync.Pool {
-	return &sync.Pool{New: func() any {
-		e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(level), zstd.WithEncoderCRC(checksum), zstd.WithEncoderConcurrency(1))
-		if err != nil {
-			panic(err) // the options are constants and a level that the library gave
-		}
-		return e
-	}}
-}
+// zstdEncoders are those that are not in use, by checksum and level. Nothing
+// but Encode refers to what makes them: a program that only reads is smaller.
+var zstdEncoders [2][zstd.SpeedBestCompression + 1]sync.Pool
 
 func (zstdCodec) Copies() bool { return true }
 
@@ -53,8 +46,16 @@ func (zstdCodec) Decode(_ context.Context, dst, src []byte, limit int) ([]byte, 
 }
 
 func (c zstdCodec) Encode(dst, src []byte) ([]byte, error) {
-	e := c.encoders.Get().(*zstd.Encoder)
-	defer c.encoders.Put(e)
+	pool := &zstdEncoders[truth(c.checksum)][c.speed]
+	e, _ := pool.Get().(*zstd.Encoder)
+	if e == nil {
+		var err error
+		e, err = zstd.NewWriter(nil, zstd.WithEncoderLevel(c.speed), zstd.WithEncoderCRC(c.checksum), zstd.WithEncoderConcurrency(1))
+		if err != nil {
+			return nil, c.invalid("level", err.Error())
+		}
+	}
+	defer pool.Put(e)
 	return e.EncodeAll(src, dst), nil
 }
 
