@@ -20,6 +20,8 @@
 //     20 ms old: a read without a wanted version waits that long at most, and
 //     gives a version that no later one equals if the file is still being
 //     written then. This is what git's index calls racily clean.
+//   - A file system with coarser stamps (FAT: two seconds) hides a second
+//     change of equal size within one of them.
 //   - A network file system whose server's clock differs from ours, or whose
 //     attributes are cached, weakens all of this to what it promises itself.
 package file

@@ -281,3 +281,55 @@ func TestIdentity(t *testing.T) {
 	require.True(t, storage.Same(open(t, a, Options{}), open(t, link, Options{})))
 	require.False(t, storage.Same(open(t, a, Options{}), open(t, b, Options{})))
 }
+
+// A sparse file that claims an absurd size is refused before memory is taken.
+func TestLargest(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "k"), []byte("start"))
+	require.NoError(t, os.Truncate(filepath.Join(dir, "k"), 1<<43))
+	s := open(t, dir, Options{})
+	for _, r := range []storage.Range{storage.All, storage.Suffix(1 << 42), {Off: 1, Len: 1 << 62}} {
+		_, _, err := s.ReadRanges(context.Background(), "k", []storage.Range{r}, "")
+		require.ErrorIs(t, err, fault.ErrLimit)
+	}
+	bs, info, err := s.ReadRanges(context.Background(), "k", []storage.Range{{Off: 0, Len: 5}}, "")
+	require.NoError(t, err)
+	require.Equal(t, "start", string(bs[0]))
+	require.EqualValues(t, 1<<43, info.Size)
+}
+
+// What changes between the first and the last look at it is read again, and
+// given up when it goes on changing.
+func TestChangedWhileRead(t *testing.T) {
+	ctx := context.Background()
+	dir := t.TempDir()
+	name := filepath.Join(dir, "k")
+	for _, tc := range []struct {
+		changes, reads int
+		want           error
+	}{{0, 1, nil}, {1, 2, nil}, {3, 4, nil}, {1000, attempts, fault.ErrStale}} {
+		for how, change := range map[string]func(n int){
+			"rewritten": func(n int) { write(t, name, make([]byte, 100+n)) },
+			"replaced": func(n int) {
+				write(t, name+".new", make([]byte, 100+n))
+				require.NoError(t, os.Rename(name+".new", name))
+			},
+		} {
+			write(t, name, make([]byte, 100))
+			s := open(t, dir, Options{})
+			reads := 0
+			info, err := s.read(ctx, "k", "", func(*handle, int64) error {
+				if reads < tc.changes {
+					change(reads + 1)
+				}
+				reads++
+				return nil
+			})
+			require.ErrorIs(t, err, tc.want, how)
+			require.Equal(t, tc.reads, reads, how)
+			if tc.want == nil {
+				require.EqualValues(t, 100+tc.changes, info.Size, how)
+			}
+		}
+	}
+}

@@ -16,6 +16,7 @@ import (
 type Options struct {
 	Handles int           // files kept open at most; 0: 512
 	Recheck time.Duration // how long a name is trusted to lead to its open file; 0: one second
+	Largest int64         // bytes of one range of ReadRanges; 0: 4 GiB
 }
 
 // Store is a directory as a storage.Store, BufferReader, Lister and Putter: keys are
@@ -25,11 +26,13 @@ type Options struct {
 // Errors beyond those of the port: ErrNotAllowed for what the user may not
 // read and for a symbolic link that leads out of the directory (which is not
 // followed, so that it does not tell what is there), ErrIO for what is not a
-// regular file, ErrClosed after Close.
+// regular file, ErrLimit for a range above Options.Largest, ErrClosed after
+// Close.
 type Store struct {
 	root    *os.Root
 	id      string
 	recheck time.Duration
+	largest int64
 	epoch   time.Time // of the monotonic clock
 
 	mu     sync.RWMutex
@@ -56,7 +59,12 @@ func Open(dir string, o Options) (*Store, error) {
 	if o.Recheck <= 0 {
 		o.Recheck = time.Second
 	}
-	return &Store{root: root, id: id, recheck: o.Recheck, epoch: time.Now(), cache: newHandleCache(o.Handles)}, nil
+	if o.Largest <= 0 {
+		o.Largest = 4 << 30
+	}
+	return &Store{
+		root: root, id: id, recheck: o.Recheck, largest: o.Largest, epoch: time.Now(), cache: newHandleCache(o.Handles),
+	}, nil
 }
 
 // identity is that of the directory, whatever path led there.
@@ -112,6 +120,10 @@ func (s *Store) ReadRanges(ctx context.Context, key string, rs []storage.Range, 
 	info, err := s.read(ctx, key, want, func(h *handle, size int64) error {
 		for i, r := range rs {
 			off, n := r.Resolve(size)
+			if n > s.largest {
+				// A sparse file may claim any size.
+				return fault.At(fault.ErrLimit, "store", key, off, "a range of "+strconv.FormatInt(n, 10)+" bytes")
+			}
 			if int64(cap(bs[i])) < n {
 				bs[i] = make([]byte, n)
 			}

@@ -111,3 +111,18 @@ func TestRefusals(t *testing.T) {
 	_, err = Open(t.TempDir())
 	require.ErrorIs(t, err, fault.ErrIO)
 }
+
+func BenchmarkReadAt(b *testing.B) {
+	name := filepath.Join(b.TempDir(), "f")
+	require.NoError(b, os.WriteFile(name, storagetest.Pattern(1<<20, 1), 0o666))
+	m, err := Open(name)
+	require.NoError(b, err)
+	defer m.Close()
+	p := make([]byte, 2048)
+	b.ReportAllocs()
+	for i := range b.N {
+		if _, err := m.ReadAt(p, int64(i&255)<<11); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -5,13 +5,7 @@
 // knows how much is due, and more is refused before it is allocated.
 package codec
 
-import (
-	"context"
-	"encoding/json"
-	"strconv"
-
-	"github.com/gridhold/gridhold/sdk/fault"
-)
+import "context"
 
 // Bytes is a codec from bytes to bytes. Implementations may be used by any
 // number of goroutines at once.
@@ -27,52 +21,26 @@ type Bytes interface {
 	EncodedSize(n int64) (max int64, fixed bool)
 }
 
+// Encoder is a codec that can also encode.
+type Encoder interface {
+	// Encode appends the encoding of src to dst; they must not overlap.
+	Encode(dst, src []byte) ([]byte, error)
+}
+
+// Elements is a codec of a chunk's elements, which may come out as another
+// type: Decode takes and gives whole chunks in the byte order that Types
+// says. Where the number of elements changes (EncodedSize tells), the encoded
+// chunk has one axis.
+type Elements interface {
+	Bytes
+	// Types are the types of an element as NumPy writes them, "<i4" or "|u1".
+	Types() (decoded, encoded string)
+}
+
 // Copies reports whether what b decodes never shares memory with its input:
 // only then may the input's buffer be used again. A codec of a caller's says
 // so with a method Copies() bool.
 func Copies(b Bytes) bool {
 	c, ok := b.(interface{ Copies() bool })
 	return ok && c.Copies()
-}
-
-// New makes the built-in codec of a name as Zarr v3 spells it. It returns
-// ErrUnsupported for a name that it does not know and ErrInvalid for a
-// configuration that is wrong. configuration may be nil.
-func New(name string, configuration json.RawMessage) (Bytes, error) {
-	switch name {
-	case "crc32c":
-		return crc32c{}, nil
-	case "gzip":
-		return newGzip(configuration)
-	case "zstd":
-		return newZstd(configuration)
-	}
-	return nil, fault.New(fault.ErrUnsupported, "codec", strconv.Quote(name), "no such codec here")
-}
-
-// level reads configuration.level and checks its bounds; absent is fine.
-func level(name string, configuration json.RawMessage, min, max int) error {
-	if configuration == nil {
-		return nil
-	}
-	var c struct {
-		Level *json.Number `json:"level"`
-	}
-	if err := json.Unmarshal(configuration, &c); err != nil {
-		return fault.New(fault.ErrInvalid, name, "configuration", err.Error())
-	}
-	if c.Level == nil {
-		return nil
-	}
-	n, err := strconv.Atoi(c.Level.String())
-	if err != nil || n < min || n > max {
-		return fault.New(fault.ErrInvalid, name, "level", c.Level.String()+" is not in "+strconv.Itoa(min)+".."+strconv.Itoa(max))
-	}
-	return nil
-}
-
-func corrupt(name, why string) error { return fault.New(fault.ErrCorrupt, name, "", why) }
-
-func overLimit(name string, limit int) error {
-	return fault.New(fault.ErrLimit, name, "", "decodes to more than the "+strconv.Itoa(limit)+" bytes that are due")
 }

@@ -4,18 +4,23 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"io"
 	"sync"
 
 	"github.com/klauspost/compress/gzip"
+
+	"github.com/gridhold/gridhold/sdk/codec/internal/block"
 )
 
 // gzipCodec is RFC 1952: several members are accepted, CRC-32 and size are
 // verified.
-type gzipCodec struct{}
+type gzipCodec struct {
+	named
+	speed int
+}
 
-func newGzip(configuration json.RawMessage) (Bytes, error) {
-	return gzipCodec{}, level("gzip", configuration, 0, 9)
+func newGzip(n named, configuration json.RawMessage) (Bytes, error) {
+	l, err := n.level(configuration, 5, 0, 9)
+	return gzipCodec{n, l}, err
 }
 
 // gzipReader is a decoder with the reader that it reads from.
@@ -26,39 +31,26 @@ type gzipReader struct {
 
 var gzipReaders = sync.Pool{New: func() any { return new(gzipReader) }}
 
-func (gzipCodec) Name() string { return "gzip" }
-
 func (gzipCodec) Copies() bool { return true }
 
-func (gzipCodec) Decode(_ context.Context, dst, src []byte, limit int) ([]byte, error) {
+func (c gzipCodec) Decode(_ context.Context, dst, src []byte, limit int) ([]byte, error) {
 	r := gzipReaders.Get().(*gzipReader)
 	defer gzipReaders.Put(r)
 	defer r.src.Reset(nil) // keep no caller's memory alive
 	r.src.Reset(src)
 	if err := r.z.Reset(&r.src); err != nil {
-		return nil, corrupt("gzip", err.Error())
+		return nil, c.corrupt(err.Error())
 	}
-	out := room(dst, limit)
-	end := len(out) + limit
-	var spare [1]byte
-	for {
-		free := out[len(out):end]
-		full := len(free) == 0
-		if full { // all that is due is here: the end must come now, with its checksum
-			free = spare[:]
-		}
-		k, err := r.z.Read(free)
-		if full && k > 0 {
-			return nil, overLimit("gzip", limit)
-		}
-		out = out[:len(out)+k]
-		if err == io.EOF {
-			return out, nil
-		}
-		if err != nil {
-			return nil, corrupt("gzip", err.Error())
-		}
+	return block.Append(c.Name(), dst, &r.z, limit)
+}
+
+func (c gzipCodec) Encode(dst, src []byte) ([]byte, error) {
+	to := bytes.NewBuffer(dst)
+	w, err := gzip.NewWriterLevel(to, c.speed)
+	if err != nil {
+		return nil, c.invalid("level", err.Error())
 	}
+	return finish(to, w, src)
 }
 
 // EncodedSize is the bound for stored blocks, with header and trailer.

@@ -3,60 +3,61 @@ package codec
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"sync"
 
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/gridhold/gridhold/sdk/codec/internal/block"
 )
 
 // zstdCodec is Zstandard (RFC 8878): several frames and skippable frames are
 // accepted, the content size may be absent, checksums are verified.
-type zstdCodec struct{}
-
-func newZstd(configuration json.RawMessage) (Bytes, error) {
-	return zstdCodec{}, level("zstd", configuration, -131072, 22)
+type zstdCodec struct {
+	named
+	speed    zstd.EncoderLevel
+	checksum bool
 }
 
-// A decoder of the library serves one DecodeAll at a time without waiting,
-// so each caller takes one for itself; the pool's per-processor lists keep
-// them warm.
-var zstdDecoders = sync.Pool{New: func() any {
-	// WithDecodeAllCapLimit: never more than the capacity that is handed in.
-	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecodeAllCapLimit(true))
+func newZstd(n named, configuration json.RawMessage) (Bytes, error) {
+	l, err := n.level(configuration, 3, -131072, 22)
 	if err != nil {
-		panic(err) // the options are constants
+		return nil, err
 	}
-	return d
-}}
+	if l == 0 { // the library's word for its default
+		l = 3
+	}
+	var c struct {
+		Checksum bool `json:"checksum"`
+	}
+	if err := n.configure(configuration, &c); err != nil {
+		return nil, err
+	}
+	return zstdCodec{n, zstd.EncoderLevelFromZstd(l), c.Checksum}, nil
+}
 
-func (zstdCodec) Name() string { return "zstd" }
+// zstdEncoders are those that are not in use, by checksum and level. Nothing
+// but Encode refers to what makes them: a program that only reads is smaller.
+var zstdEncoders [2][zstd.SpeedBestCompression + 1]sync.Pool
 
 func (zstdCodec) Copies() bool { return true }
 
 func (zstdCodec) Decode(_ context.Context, dst, src []byte, limit int) ([]byte, error) {
-	dst = room(dst, limit)
-	n := len(dst)
-	d := zstdDecoders.Get().(*zstd.Decoder)
-	out, err := d.DecodeAll(src, dst[:n:n+limit])
-	zstdDecoders.Put(d)
-	switch {
-	case errors.Is(err, zstd.ErrDecoderSizeExceeded):
-		return nil, overLimit("zstd", limit)
-	case err != nil:
-		return nil, corrupt("zstd", err.Error())
+	return block.AppendZstd(dst, src, limit)
+}
+
+func (c zstdCodec) Encode(dst, src []byte) ([]byte, error) {
+	pool := &zstdEncoders[truth(c.checksum)][c.speed]
+	e, _ := pool.Get().(*zstd.Encoder)
+	if e == nil {
+		var err error
+		e, err = zstd.NewWriter(nil, zstd.WithEncoderLevel(c.speed), zstd.WithEncoderCRC(c.checksum), zstd.WithEncoderConcurrency(1))
+		if err != nil {
+			return nil, c.invalid("level", err.Error())
+		}
 	}
-	return out, nil
+	defer pool.Put(e)
+	return e.EncodeAll(src, dst), nil
 }
 
 // EncodedSize is ZSTD_compressBound of the reference library.
 func (zstdCodec) EncodedSize(n int64) (int64, bool) { return n + n/256 + 128, false }
-
-// room returns dst with space for n more bytes.
-func room(dst []byte, n int) []byte {
-	if cap(dst)-len(dst) >= n {
-		return dst
-	}
-	grown := make([]byte, len(dst), len(dst)+n)
-	copy(grown, dst)
-	return grown
-}

@@ -1,0 +1,93 @@
+package codec
+
+import (
+	"encoding/json"
+	"strconv"
+
+	"github.com/gridhold/gridhold/sdk/codec/internal/block"
+	"github.com/gridhold/gridhold/sdk/fault"
+)
+
+// elements is what the filters have in common that work element by element.
+type elements struct {
+	named
+	decoded, encoded number
+}
+
+// Types implements [Elements].
+func (e elements) Types() (decoded, encoded string) { return e.decoded.String(), e.encoded.String() }
+
+// Copies says that the result is new memory.
+func (elements) Copies() bool { return true }
+
+// EncodedSize implements [Bytes].
+func (e elements) EncodedSize(n int64) (int64, bool) {
+	return n / int64(e.decoded.size) * int64(e.encoded.size), true
+}
+
+// each appends one element of type to for each of type from in src, made by f.
+func (e elements) each(dst, src []byte, from, to number, limit int, f func(dst, src []byte)) ([]byte, error) {
+	count := len(src) / from.size
+	if count*from.size != len(src) {
+		return nil, e.corrupt(strconv.Itoa(len(src)) + " bytes are no whole number of elements of type " + from.String())
+	}
+	if int64(count)*int64(to.size) > int64(limit) {
+		return nil, block.OverLimit(e.Name(), limit)
+	}
+	n := count * to.size
+	out := block.Room(dst, n)[:len(dst)+n]
+	for a, b := out[len(dst):], src; len(b) > 0; a, b = a[to.size:], b[from.size:] {
+		f(a, b)
+	}
+	return out, nil
+}
+
+// unlimited is for encoding, where the caller's own data is the bound.
+const unlimited = 1<<31 - 1
+
+// typed is a configuration that names a type, and the one it is stored as.
+type typed struct {
+	DType  *string `json:"dtype"`
+	AsType *string `json:"astype"`
+}
+
+// elements resolves the types; decoded is what the array has, "" if it is not
+// known.
+func (c typed) elements(n named, decoded string) (elements, error) {
+	e := elements{named: n}
+	var err error
+	if e.decoded, err = n.number("dtype", c.DType, decoded); err != nil {
+		return e, err
+	}
+	if decoded != "" && c.DType != nil {
+		if t, ok := parseNumber(decoded); ok && t != e.decoded && !e.decoded.big {
+			return e, n.invalid("dtype", *c.DType+" is not the type of the elements, "+decoded)
+		}
+	}
+	e.encoded, err = n.number("astype", c.AsType, e.decoded.String())
+	return e, err
+}
+
+// number reads a type of the configuration, or else other.
+func (n named) number(member string, s *string, other string) (number, error) {
+	if s == nil {
+		if other == "" {
+			return number{}, n.invalid(member, "missing")
+		}
+		s = &other
+	}
+	t, ok := parseNumber(*s)
+	if !ok {
+		return t, fault.New(fault.ErrUnsupported, string(n), member, "elements of type "+strconv.Quote(*s))
+	}
+	return t, nil
+}
+
+// config reads a configuration with types.
+func (n named) typed(configuration json.RawMessage, decoded string) (elements, error) {
+	var c typed
+	if err := n.configure(configuration, &c); err != nil {
+		return elements{}, err
+	}
+	return c.elements(n, decoded)
+}

@@ -1,0 +1,38 @@
+package block
+
+import (
+	"errors"
+	"sync"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// A decoder of the library serves one DecodeAll at a time without waiting,
+// so each caller takes one for itself; the pool's per-processor lists keep
+// them warm.
+var zstdDecoders = sync.Pool{New: func() any {
+	// WithDecodeAllCapLimit: never more than the capacity that is handed in.
+	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecodeAllCapLimit(true))
+	if err != nil {
+		panic(err) // the options are constants
+	}
+	return d
+}}
+
+// AppendZstd appends the decoding of src to dst. Several frames and skippable
+// frames are accepted, the content size may be absent, checksums are verified
+// (RFC 8878).
+func AppendZstd(dst, src []byte, limit int) ([]byte, error) {
+	dst = Room(dst, limit)
+	n := len(dst)
+	d := zstdDecoders.Get().(*zstd.Decoder)
+	out, err := d.DecodeAll(src, dst[:n:n+limit])
+	zstdDecoders.Put(d)
+	switch {
+	case errors.Is(err, zstd.ErrDecoderSizeExceeded):
+		return nil, OverLimit("zstd", limit)
+	case err != nil:
+		return nil, Corrupt("zstd", err.Error())
+	}
+	return out, nil
+}

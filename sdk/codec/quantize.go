@@ -1,0 +1,54 @@
+package codec
+
+import (
+	"context"
+	"encoding/json"
+	"math"
+	"strconv"
+
+	"github.com/gridhold/gridhold/sdk/fault"
+)
+
+// quantize keeps so many decimal digits of floats after the point, in steps
+// of a power of two. Decoding only converts the type back.
+type quantize struct {
+	elements
+	digits int
+}
+
+func newQuantize(n named, configuration json.RawMessage, decoded string) (Elements, error) {
+	var c struct {
+		Digits *int `json:"digits"`
+		typed
+	}
+	if err := n.configure(configuration, &c); err != nil {
+		return nil, err
+	}
+	e, err := c.typed.elements(n, decoded)
+	if err != nil {
+		return nil, err
+	}
+	if c.Digits == nil || *c.Digits < -300 || *c.Digits > 300 {
+		return nil, n.invalid("digits", "missing, or not in -300..300")
+	}
+	if e.decoded.kind != 'f' || e.encoded.kind != 'f' {
+		return nil, fault.New(fault.ErrInvalid, string(n), "dtype", "only floats are quantized")
+	}
+	return quantize{e, *c.Digits}, nil
+}
+
+func (c quantize) Decode(_ context.Context, dst, src []byte, limit int) ([]byte, error) {
+	return c.each(dst, src, c.encoded, c.decoded, limit, func(d, s []byte) { c.decoded.convert(d, s, c.encoded) })
+}
+
+func (c quantize) Encode(dst, src []byte) ([]byte, error) {
+	t := c.decoded
+	bits := math.Ceil(float64(c.digits) * math.Log2(10))
+	step := t.round(math.Exp2(bits))
+	if step == 0 || math.IsInf(step, 0) {
+		return nil, c.invalid("digits", strconv.Itoa(c.digits)+" are more than "+t.String()+" has")
+	}
+	return c.each(dst, src, t, c.encoded, unlimited, func(d, s []byte) {
+		c.encoded.putFloat(d, t.round(math.RoundToEven(t.round(step*t.float(s)))/step))
+	})
+}

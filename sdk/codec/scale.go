@@ -1,0 +1,66 @@
+package codec
+
+import (
+	"context"
+	"encoding/json"
+	"math"
+	"strings"
+
+	"github.com/gridhold/gridhold/sdk/fault"
+)
+
+// scale stores (value - offset) * factor, rounded. What is stored is divided
+// as floats of its own type, integers as float64.
+type scale struct {
+	elements
+	offset, factor float64
+	whole          bool // offset and factor are integers in the configuration
+}
+
+func newScale(n named, configuration json.RawMessage, decoded string) (Elements, error) {
+	var c struct {
+		Offset *json.Number `json:"offset"`
+		Scale  *json.Number `json:"scale"`
+		typed
+	}
+	if err := n.configure(configuration, &c); err != nil {
+		return nil, err
+	}
+	if c.Offset == nil || c.Scale == nil {
+		return nil, n.invalid("offset, scale", "missing")
+	}
+	e, err := c.typed.elements(n, decoded)
+	if err != nil {
+		return nil, err
+	}
+	if e.decoded.kind == 'b' || e.encoded.kind == 'b' {
+		return nil, fault.New(fault.ErrUnsupported, string(n), "dtype", "booleans")
+	}
+	s := scale{elements: e, whole: !strings.ContainsAny(c.Offset.String()+c.Scale.String(), ".eE")}
+	if s.offset, err = c.Offset.Float64(); err != nil {
+		return nil, n.invalid("offset", err.Error())
+	}
+	if s.factor, err = c.Scale.Float64(); err != nil {
+		return nil, n.invalid("scale", err.Error())
+	}
+	return s, nil
+}
+
+func (c scale) Decode(_ context.Context, dst, src []byte, limit int) ([]byte, error) {
+	t := c.encoded
+	factor, offset := t.round(c.factor), t.round(c.offset)
+	return c.each(dst, src, t, c.decoded, limit, func(d, s []byte) {
+		c.decoded.putFloat(d, t.round(t.round(t.float(s)/factor)+offset))
+	})
+}
+
+func (c scale) Encode(dst, src []byte) ([]byte, error) {
+	t := c.decoded
+	if t.kind != 'f' && c.whole {
+		return nil, fault.New(fault.ErrUnsupported, c.Name(), "dtype", "encoding integers by integers")
+	}
+	factor, offset := t.round(c.factor), t.round(c.offset)
+	return c.each(dst, src, t, c.encoded, unlimited, func(d, s []byte) {
+		c.encoded.putFloat(d, math.RoundToEven(t.round(t.round(t.float(s)-offset)*factor)))
+	})
+}
