@@ -1,18 +1,17 @@
-"""Puts the guest beside the package, so that wheel and sdist contain it."""
+"""Puts the guest into wheel and sdist, straight from where it is built: a copy in the sources would go stale."""
 
-import shutil
 from pathlib import Path
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 
-class CopyGuest(BuildHookInterface):
+class IncludeGuest(BuildHookInterface):
     def initialize(self, version, build_data):
-        source = Path(self.root).parents[1] / "wasm" / "gridhold.wasm"
-        target = Path(self.root) / "src" / "gridhold" / "gridhold.wasm"
-        if version == "editable":
+        root = Path(self.root)
+        if version == "editable" or (root / "src" / "gridhold" / "gridhold.wasm").is_file():  # an sdist has it
             return
-        if source.is_file():
-            shutil.copyfile(source, target)
-        elif not target.is_file():  # an sdist has it already
-            raise FileNotFoundError(f"{source}: build the guest first (make wasm)")
+        guest = root.parents[1] / "wasm" / "gridhold.wasm"
+        if not guest.is_file():
+            raise FileNotFoundError(f"{guest}: build the guest first (make wasm)")
+        inside = "gridhold" if self.target_name == "wheel" else "src/gridhold"
+        build_data["force_include"][str(guest)] = f"{inside}/gridhold.wasm"

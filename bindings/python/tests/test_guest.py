@@ -142,7 +142,7 @@ def test_metadata_that_changed_is_not_the_same_array(objects):
             array.retrieve_subchunk((0, 0))
 
 
-@pytest.mark.parametrize("error", [RuntimeError("boom"), OSError(5, "EIO"), PermissionError(13, "no"), ValueError("x")])
+@pytest.mark.parametrize("error", [RuntimeError("boom"), RuntimeError("\u4e2d" * 5000), OSError(5, "EIO"), PermissionError(13, "no"), ValueError("x")])
 @pytest.mark.parametrize("cached", [False, True])
 def test_store_fails_in_the_middle(objects, error, cached):
     """The index comes, the data does not."""

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-Bytes = "bytes | memoryview"
 Decoder = Callable[[Any, int], "bytes | None"]
 """``decode(encoded, limit)``: all that was encoded, at most ``limit`` bytes, or None."""
 

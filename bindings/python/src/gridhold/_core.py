@@ -194,7 +194,8 @@ class ArrayCore(Node):
         async def build(guest: Guest) -> bytes:
             held = cache.handle if cache is not None else None
             # A cache is known to the guest as one of the very handle that made it.
-            array = await (cache.array if cache is not None and held is not None else self).handle.on(guest)
+            owner = cache.array if cache is not None and held is not None else self
+            array = await owner.handle.on(guest)
             return _abi.read_request(array, await held.on(guest) if held is not None else 0, 0, *points)
 
         return await self.runtime.call(kind, build)
@@ -278,7 +279,7 @@ class ArrayCore(Node):
                 return array
 
         async def build(guest: Guest) -> bytes:
-            return struct.pack("<I", await self.handle.on(guest)) + encoded
+            return struct.pack("<I", await self.handle.on(guest)) + bytes(encoded)
 
         return self._wrap((await self.runtime.call(_abi.DECODE, build)).data, self.subchunk)
 

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
 _STALLED_MAX = 10
 _STALLED_S = 0.001
-_DETAILS_MAX = 256
+_DETAILS_MAX = 256  # the guest does not ask for every one
+_TEXT_MAX = 200  # characters of up to four bytes; the guest has room for 2048 bytes
 _serial = itertools.count(1)
 
 
@@ -102,8 +103,9 @@ class Guest:
     def abandon(self, op: int) -> None:
         """Nobody waits for the operation any more."""
         with self.lock:
-            if not self.dead and self._drop(op):
-                self._runtime.turn_soon(self)
+            with contextlib.suppress(InternalError):  # if it dies of that, the others have been told
+                if not self.dead and self._drop(op):
+                    self._runtime.turn_soon(self)
 
     def close_later(self, handle: int) -> None:
         """Closes a handle with the next operation. May be called from a finalizer: takes no lock."""
@@ -124,9 +126,9 @@ class Guest:
                 raise from_number(op, "guest: refused the operation")
             if self._runtime.starter == "gh_call":
                 mailbox = self._instance.mailbox()
-                self._collect(mailbox)
-                if mailbox.result and op in self._under_way:
+                if mailbox.result:
                     self._finish(op, mailbox.result)
+                self._collect(mailbox)
                 self._settle(self._after(mailbox.status, mailbox))
             else:
                 self._runtime.turn_soon(self)
@@ -179,10 +181,7 @@ class Guest:
     def turn(self, completions: list[tuple[int, int]]) -> float | None:
         """One ``gh_run`` with everything at hand. Returns after how many seconds to run again; None: when a job is done."""
         mailbox = self._instance.mailbox()
-        if not 0 < len(completions) <= mailbox.cq_cap:
-            first, rest = completions[: mailbox.cq_cap], completions[mailbox.cq_cap :]
-        else:
-            first, rest = completions, []
+        first, rest = completions[: mailbox.cq_cap], completions[mailbox.cq_cap :]
         self._instance.memory.write(mailbox.cq_ptr, b"".join(_abi.COMPLETION.pack(*c) for c in first))
         status = self._call("gh_run", len(first), self._runtime.budget_us)
         mailbox = self._instance.mailbox()
@@ -282,20 +281,20 @@ class Guest:
         text = str(e) or type(e).__name__
         if not isinstance(e, Error):
             text = f"store: {type(e).__name__}: {text}"
-            self._causes.append((text, e))
+            self._causes.append((text[:_TEXT_MAX], e))
         elif e.__cause__ is not None:
-            self._causes.append((text, e.__cause__))
+            self._causes.append((text[:_TEXT_MAX], e.__cause__))
         off = getattr(e, "offset", None)
         detail = {
             "code": number,
             "format": getattr(e, "format", ""),
-            "item": getattr(e, "item", ""),
+            "item": getattr(e, "item", "")[:_TEXT_MAX],
             "off": -1 if off is None else off,
-            "text": text,
+            "text": text[:_TEXT_MAX],
         }
         while len(self._details) >= _DETAILS_MAX:
             self._details.pop(next(iter(self._details)))
-        self._details[token] = json.dumps(detail).encode()
+        self._details[token] = json.dumps(detail, ensure_ascii=False).encode("utf-8", "replace")
         return number
 
     def import_read_ranges(self, token: int, req: int, info: int) -> int:
@@ -305,7 +304,7 @@ class Guest:
         return self._issue(token, ListJob(self._instance.memory, self._runtime, req, info))
 
     def import_fetch(self, token: int, req: int, info: int) -> int:
-        return self._issue(token, FetchJob(self._instance.memory, req, info))
+        return self._issue(token, FetchJob(self._instance.memory, req))
 
     def import_sleep(self, token: int, ms: int) -> int:
         return self._issue(token, SleepJob(ms))

@@ -112,7 +112,7 @@ class ListJob:
 class FetchJob:
     """``fetch``."""
 
-    def __init__(self, memory: Memory, req: int, info: int) -> None:
+    def __init__(self, memory: Memory, req: int) -> None:
         (method, method_len, url, url_len, header, header_len, self._body, body_cap, self._answer, self._answer_cap) = (
             _abi.FETCH.unpack(memory.read(req, _abi.FETCH.size))
         )
@@ -122,7 +122,6 @@ class FetchJob:
             memory.read(method, method_len).decode(), memory.read(url, url_len).decode(), fields, body_cap
         )
         self._req = req
-        self._info = info
 
     def now(self, runtime: Runtime) -> None:
         return None
@@ -132,10 +131,11 @@ class FetchJob:
 
     def write(self, memory: Memory, outcome: object) -> int:
         assert isinstance(outcome, Response)
-        header = b"".join(f"{name}: {value}\r\n".encode("latin-1", "replace") for name, value in outcome.header)
-        if len(header) > self._answer_cap:
-            memory.write(self._info, _abi.info_need(len(header)))
-            return _TOO_SMALL
+        header = b""
+        for name, value in outcome.header:
+            line = f"{name}: {value}\r\n".encode("latin-1", "replace")
+            if len(header) + len(line) <= self._answer_cap:  # a field as long as that is none the guest reads
+                header += line
         memory.write(self._answer, header)
         memory.write(self._body, outcome.body)
         flags = _abi.FETCH_CUT if outcome.cut else 0

@@ -13,8 +13,6 @@ from ._lent import Lent
 from ._runtime import Runtime
 from ._store import Store
 
-Source = "str | os.PathLike[str] | Store | HTTPStore"
-
 
 class Place:
     """A store that a caller named or handed in. One that was only named is closed with the place."""
