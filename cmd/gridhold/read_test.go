@@ -133,6 +133,9 @@ func TestMemoryIsBounded(t *testing.T) {
 			"codecs":[{"name":"bytes","configuration":{"endian":"little"}}]}`
 		require.NoError(t, os.WriteFile(filepath.Join(dir, "zarr.json"), []byte(metadata), 0o666))
 		for _, engine := range engines {
+			if engine == "wasm" && name != "rows fit" {
+				continue // the slabs are cut outside the engine; once is enough, it is slower
+			}
 			t.Run(engine+"/"+name, func(t *testing.T) {
 				c := prepare("read", "--engine", engine, dir)
 				stdout, err := c.StdoutPipe()
