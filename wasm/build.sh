@@ -8,8 +8,11 @@ if [ "${1-}" = --check ]; then
 	out=$(mktemp)
 	trap 'rm -f "$out"' EXIT
 fi
+
 GOOS=wasip1 GOARCH=wasm GOFLAGS= CGO_ENABLED=0 go build -buildmode=c-shared -trimpath -buildvcs=false \
-	-ldflags='-s -w -buildid=' -o "$out" ./wasm/guest
+	-ldflags='-s -w -buildid=' -o "$out.new" ./wasm/guest
+go run ./wasm/internal/lean "$out.new"
+mv "$out.new" "$out"
 if [ "${1-}" = --check ]; then
 	cmp "$out" wasm/gridhold.wasm
 	exit
