@@ -34,35 +34,35 @@ func UndoBits(dst, src []byte, size int, tmp []byte) {
 // split makes eight rows of a lane.
 func split(rows, lane []byte) {
 	n := len(lane) / 8
-	for g := range n {
-		x := bits8(le.Uint64(lane[8*g:]))
+	r := parts(rows, n)
+	i := 0
+	for ; i+8 <= n; i += 8 {
+		from := lane[8*i : 8*i+64]
+		a, b, c, d, e, f, g, h := bits8(bytes8(loadWords(from, 8)))
+		storeParts(r, i, a, b, c, d, e, f, g, h)
+	}
+	for ; i < n; i++ {
+		x := square(le.Uint64(lane[8*i:]))
 		for b := range 8 {
-			rows[b*n+g] = byte(x >> (8 * b))
+			r[b][i] = byte(x >> (8 * b))
 		}
 	}
 }
 
-// join makes a lane of eight rows: 8x8 bytes at a time, then bit by bit what
-// is left.
+// join makes a lane of eight rows.
 func join(lane, rows []byte) {
 	n := len(lane) / 8
-	g := 0
-	for ; g+8 <= n; g += 8 {
-		var w [8]uint64
-		for b := range w {
-			w[b] = le.Uint64(rows[b*n+g:])
-		}
-		bytes8(&w)
-		to := lane[8*g : 8*g+64]
-		for i := range w {
-			le.PutUint64(to[8*i:], bits8(w[i]))
-		}
+	r := parts(rows, n)
+	i := 0
+	for ; i+8 <= n; i += 8 {
+		a, b, c, d, e, f, g, h := bytes8(bits8(loadParts(r, i)))
+		storeWords(lane[8*i:], 8, a, b, c, d, e, f, g, h)
 	}
-	for ; g < n; g++ {
+	for ; i < n; i++ {
 		var x uint64
 		for b := range 8 {
-			x |= uint64(rows[b*n+g]) << (8 * b)
+			x |= uint64(r[b][i]) << (8 * b)
 		}
-		le.PutUint64(lane[8*g:], bits8(x))
+		le.PutUint64(lane[8*i:], square(x))
 	}
 }

@@ -24,20 +24,15 @@ func Bytes(dst, src []byte, size int) {
 
 // gather8 makes the eight lanes from lane on.
 func gather8(dst, src []byte, lane, size, count int) {
+	p := parts(dst, count)
 	i := 0
 	for ; i+8 <= count; i += 8 {
-		var w [8]uint64
-		for r := range w {
-			w[r] = le.Uint64(src[(i+r)*size+lane:])
-		}
-		bytes8(&w)
-		for r := range w {
-			le.PutUint64(dst[r*count+i:], w[r])
-		}
+		a, b, c, d, e, f, g, h := bytes8(loadWords(src[i*size+lane:], size))
+		storeParts(p, i, a, b, c, d, e, f, g, h)
 	}
 	for ; i < count; i++ {
 		for r := range 8 {
-			dst[r*count+i] = src[i*size+lane+r]
+			p[r][i] = src[i*size+lane+r]
 		}
 	}
 }
@@ -45,9 +40,13 @@ func gather8(dst, src []byte, lane, size, count int) {
 // UndoBytes is the inverse of Bytes.
 func UndoBytes(dst, src []byte, size int) {
 	count := len(src) / size
-	if size == 2 {
+	switch size {
+	case 1:
+		copy(dst, src)
+		return
+	case 2:
 		merge2(dst, src[:count], src[count:2*count])
-	} else {
+	default:
 		lane := 0
 		for ; size-lane >= 8; lane += 8 {
 			scatter8(dst, src[lane*count:], lane, size, count)
@@ -89,46 +88,40 @@ func spread(x uint64) uint64 {
 
 // scatter4 puts four lanes into bytes lane..lane+3 of the elements.
 func scatter4(dst, src []byte, lane, size, count int) {
+	p, q, u, v := src[:count], src[count:2*count], src[2*count:3*count], src[3*count:4*count]
 	i := 0
 	for ; i+8 <= count; i += 8 {
-		w := [4]uint64{le.Uint64(src[i:]), le.Uint64(src[count+i:]), le.Uint64(src[2*count+i:]), le.Uint64(src[3*count+i:])}
-		bytes4(&w)
+		a, b, c, d := bytes4(le.Uint64(p[i:]), le.Uint64(q[i:]), le.Uint64(u[i:]), le.Uint64(v[i:]))
 		if size == 4 {
 			to := dst[4*i : 4*i+32]
-			le.PutUint64(to, w[0]&each32|w[1]<<32)
-			le.PutUint64(to[8:], w[2]&each32|w[3]<<32)
-			le.PutUint64(to[16:], w[0]>>32|w[1]&^each32)
-			le.PutUint64(to[24:], w[2]>>32|w[3]&^each32)
+			le.PutUint64(to, a&each32|b<<32)
+			le.PutUint64(to[8:], c&each32|d<<32)
+			le.PutUint64(to[16:], a>>32|b&^each32)
+			le.PutUint64(to[24:], c>>32|d&^each32)
 			continue
 		}
-		for r := range w {
-			le.PutUint32(dst[(i+r)*size+lane:], uint32(w[r]))
-			le.PutUint32(dst[(i+r+4)*size+lane:], uint32(w[r]>>32))
+		for r, x := range [4]uint64{a, b, c, d} {
+			le.PutUint32(dst[(i+r)*size+lane:], uint32(x))
+			le.PutUint32(dst[(i+r+4)*size+lane:], uint32(x>>32))
 		}
 	}
 	for ; i < count; i++ {
-		for r := range 4 {
-			dst[i*size+lane+r] = src[r*count+i]
-		}
+		to := dst[i*size+lane:]
+		to[0], to[1], to[2], to[3] = p[i], q[i], u[i], v[i]
 	}
 }
 
 // scatter8 puts eight lanes into bytes lane..lane+7 of the elements.
 func scatter8(dst, src []byte, lane, size, count int) {
+	p := parts(src, count)
 	i := 0
 	for ; i+8 <= count; i += 8 {
-		var w [8]uint64
-		for r := range w {
-			w[r] = le.Uint64(src[r*count+i:])
-		}
-		bytes8(&w)
-		for r := range w {
-			le.PutUint64(dst[(i+r)*size+lane:], w[r])
-		}
+		a, b, c, d, e, f, g, h := bytes8(loadParts(p, i))
+		storeWords(dst[i*size+lane:], size, a, b, c, d, e, f, g, h)
 	}
 	for ; i < count; i++ {
 		for r := range 8 {
-			dst[i*size+lane+r] = src[r*count+i]
+			dst[i*size+lane+r] = p[r][i]
 		}
 	}
 }

@@ -10,38 +10,63 @@ func swap(a, b uint64, shift uint, mask uint64) (uint64, uint64) {
 }
 
 const (
+	each1  = 0x5555555555555555
+	each2  = 0x3333333333333333
+	each4  = 0x0f0f0f0f0f0f0f0f
 	each8  = 0x00ff00ff00ff00ff
 	each16 = 0x0000ffff0000ffff
 	each32 = 0x00000000ffffffff
 )
 
+// Words are passed one by one: they stay in registers.
+
 // bytes4 transposes the two 4x4 squares of bytes in four words: byte i of
 // word r (and byte 4+i) changes place with byte r of word i (and 4+r).
-func bytes4(w *[4]uint64) {
-	w[0], w[2] = swap(w[0], w[2], 16, each16)
-	w[1], w[3] = swap(w[1], w[3], 16, each16)
-	w[0], w[1] = swap(w[0], w[1], 8, each8)
-	w[2], w[3] = swap(w[2], w[3], 8, each8)
+func bytes4(a, b, c, d uint64) (uint64, uint64, uint64, uint64) {
+	a, c = swap(a, c, 16, each16)
+	b, d = swap(b, d, 16, each16)
+	a, b = swap(a, b, 8, each8)
+	c, d = swap(c, d, 8, each8)
+	return a, b, c, d
 }
 
 // bytes8 transposes the 8x8 square of bytes in eight words.
-func bytes8(w *[8]uint64) {
-	w0, w4 := swap(w[0], w[4], 32, each32)
-	w1, w5 := swap(w[1], w[5], 32, each32)
-	w2, w6 := swap(w[2], w[6], 32, each32)
-	w3, w7 := swap(w[3], w[7], 32, each32)
-	w0, w2 = swap(w0, w2, 16, each16)
-	w1, w3 = swap(w1, w3, 16, each16)
-	w4, w6 = swap(w4, w6, 16, each16)
-	w5, w7 = swap(w5, w7, 16, each16)
-	w[0], w[1] = swap(w0, w1, 8, each8)
-	w[2], w[3] = swap(w2, w3, 8, each8)
-	w[4], w[5] = swap(w4, w5, 8, each8)
-	w[6], w[7] = swap(w6, w7, 8, each8)
+func bytes8(a, b, c, d, e, f, g, h uint64) (uint64, uint64, uint64, uint64, uint64, uint64, uint64, uint64) {
+	a, e = swap(a, e, 32, each32)
+	b, f = swap(b, f, 32, each32)
+	c, g = swap(c, g, 32, each32)
+	d, h = swap(d, h, 32, each32)
+	a, c = swap(a, c, 16, each16)
+	b, d = swap(b, d, 16, each16)
+	e, g = swap(e, g, 16, each16)
+	f, h = swap(f, h, 16, each16)
+	a, b = swap(a, b, 8, each8)
+	c, d = swap(c, d, 8, each8)
+	e, f = swap(e, f, 8, each8)
+	g, h = swap(g, h, 8, each8)
+	return a, b, c, d, e, f, g, h
 }
 
-// bits8 transposes the 8x8 square of bits in a word.
-func bits8(x uint64) uint64 {
+// bits8 transposes the eight 8x8 squares of bits in eight words, one in each
+// column of bytes.
+func bits8(a, b, c, d, e, f, g, h uint64) (uint64, uint64, uint64, uint64, uint64, uint64, uint64, uint64) {
+	a, e = swap(a, e, 4, each4)
+	b, f = swap(b, f, 4, each4)
+	c, g = swap(c, g, 4, each4)
+	d, h = swap(d, h, 4, each4)
+	a, c = swap(a, c, 2, each2)
+	b, d = swap(b, d, 2, each2)
+	e, g = swap(e, g, 2, each2)
+	f, h = swap(f, h, 2, each2)
+	a, b = swap(a, b, 1, each1)
+	c, d = swap(c, d, 1, each1)
+	e, f = swap(e, f, 1, each1)
+	g, h = swap(g, h, 1, each1)
+	return a, b, c, d, e, f, g, h
+}
+
+// square transposes the 8x8 square of bits in a word.
+func square(x uint64) uint64 {
 	t := (x ^ x>>7) & 0x00aa00aa00aa00aa
 	x ^= t ^ t<<7
 	t = (x ^ x>>14) & 0x0000cccc0000cccc
