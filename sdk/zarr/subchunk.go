@@ -123,7 +123,8 @@ func again(err error, attempt int) bool { return attempt == 0 && errors.Is(err, 
 var scratch = sync.Pool{New: func() any { return new([]byte) }}
 
 // readSubchunk reads and decodes subchunk i of a shard, n bytes of elements
-// of a fixed size.
+// in memory. Those of a variable length are not told from each other: their
+// arena is gone.
 func (a *Array) readSubchunk(ctx context.Context, x *ShardIndex, i, n int64, dst []byte) ([]byte, error) {
 	off, stored, ok := x.at(i)
 	if !ok {
@@ -139,13 +140,14 @@ func (a *Array) readSubchunk(ctx context.Context, x *ShardIndex, i, n int64, dst
 		return nil, err
 	}
 	from := source{store: a.store, key: x.key, version: x.info.Version}
+	ar := newArena(a.meta.elem.variable, a.meta.fill)
 	order := a.meta.codecs.order
 	if !c.copies && order == nil { // decoding gives back the buffer that was read into
 		buf := buffer(dst, stored)
 		if err := from.readInto(ctx, off, buf); err != nil {
 			return nil, err
 		}
-		return c.decode(ctx, nil, nil, buf, a.shards.sub) // never into buf: a foreign codec may write before it has read
+		return c.decode(ctx, ar, nil, buf, a.shards.sub) // never into buf: a foreign codec may write before it has read
 	}
 	p := scratch.Get().(*[]byte)
 	defer scratch.Put(p)
@@ -154,9 +156,9 @@ func (a *Array) readSubchunk(ctx context.Context, x *ShardIndex, i, n int64, dst
 		return nil, err
 	}
 	if order == nil {
-		return c.decode(ctx, nil, buffer(dst, n), *p, a.shards.sub)
+		return c.decode(ctx, ar, buffer(dst, n), *p, a.shards.sub)
 	}
-	b, err := c.decode(ctx, nil, nil, *p, a.shards.sub)
+	b, err := c.decode(ctx, ar, nil, *p, a.shards.sub)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,47 @@
+package zarr_test
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gridhold/gridhold/sdk/fault"
+	"github.com/gridhold/gridhold/sdk/storage"
+	"github.com/gridhold/gridhold/sdk/zarr"
+)
+
+// Every array of the peers, copied into other chunks and shards, holds the
+// same elements.
+func TestCopyOfEveryArray(t *testing.T) {
+	dir, nodes := goldenNodes(t)
+	for _, n := range nodes {
+		if n.NodeType == "group" {
+			continue
+		}
+		t.Run(n.Name, func(t *testing.T) {
+			src := open(t, loadDir(t, filepath.Join(dir, n.Path)))
+			spec, err := src.Like()
+			if err != nil {
+				require.ErrorIs(t, err, fault.ErrUnsupported)
+				require.Nil(t, src.ChunkShape())
+				return
+			}
+			for i := range spec.ChunkShape { // each twice as long, in two
+				spec.SubchunkShape = spec.ChunkShape
+				spec.ChunkShape = append([]int64{}, spec.ChunkShape...)
+				spec.ChunkShape[i] *= 2
+				break
+			}
+			dst, err := zarr.CreateArray(t.Context(), storage.NewMemory(), "copy", spec, zarr.Options{})
+			require.NoError(t, err)
+			var last zarr.Copied
+			require.NoError(t, zarr.Copy(t.Context(), dst, src, func(c zarr.Copied) { last = c }))
+			require.Equal(t, last.Total, last.Chunks)
+			got, err := dst.RetrieveRegion(t.Context(), zeros(len(n.Shape)), n.Shape, zarr.ReadOptions{})
+			require.NoError(t, err)
+			require.Equal(t, n.SHA256, sum(got))
+			require.Equal(t, src.FillValue(), dst.FillValue())
+		})
+	}
+}
