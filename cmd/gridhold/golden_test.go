@@ -154,7 +154,9 @@ func checkSample(t *testing.T, a array, core *zarr.Array, s golden.Sample) {
 	require.Equal(t, s.DecodedSHA256, hash(clipped), "elements of %v", s.Subchunk)
 	whole, err := a.subchunk(ctx, s.Subchunk)
 	require.NoError(t, err)
-	require.Len(t, whole, int(volume(d.ItemSize, d.SubchunkShape)))
+	if d.ItemSize > 0 { // 0: elements of variable length
+		require.Len(t, whole, int(volume(d.ItemSize, d.SubchunkShape)))
+	}
 	if slices.Equal(s.ClippedShape, d.SubchunkShape) {
 		require.Equal(t, s.DecodedSHA256, hash(whole), "subchunk %v", s.Subchunk)
 	}
