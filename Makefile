@@ -1,9 +1,9 @@
 # Everything that is downloaded or built lies in paths git ignores: .venv,
 # .bench, .build, node_modules, dist. The first run fetches; later ones do not.
 
-GO     ?= go
 PYTHON ?= python3
 TIME   ?= 30s
+export PYTHON
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-go race check cross wasm wasm-verify test-wasm test-js test-python fuzz bench clean
@@ -18,10 +18,10 @@ test: ## set up and run everything: Go (with -race), the sdk under wasip1, JavaS
 	@scripts/test.sh
 
 test-go: ## the Go tests, without the race detector
-	$(GO) test ./...
+	go test ./...
 
 race: ## the Go tests, with the race detector
-	$(GO) test -race ./...
+	@scripts/race.sh
 
 check: ## fmt, vet, tidy, generated files fresh
 	@scripts/check.sh

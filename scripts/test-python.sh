@@ -5,4 +5,4 @@ cd "$(dirname "$0")/.."
 
 scripts/venv.sh .venv scripts/requirements-python.txt
 cd bindings/python
-PYTHONPATH=src ../../.venv/bin/python -m pytest -q
+PYTHONPATH=src ../../.venv/bin/python -m pytest

@@ -4,13 +4,6 @@
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
-# -race needs a C compiler. Without one the tests still run, and it is said.
-race=-race
-if ! command -v "$(go env CC)" >/dev/null; then
-	race=
-	echo "no C compiler: the Go tests run without the race detector"
-fi
-
 summary=()
 failed=0
 part() { # NAME COMMAND...
@@ -27,7 +20,7 @@ part() { # NAME COMMAND...
 }
 
 part "check" scripts/check.sh
-part "go test $race" go test $race ./...
+part "Go" scripts/race.sh
 part "sdk under wasip1" scripts/test-wasm.sh
 part "JavaScript" scripts/test-js.sh
 part "Python" scripts/test-python.sh

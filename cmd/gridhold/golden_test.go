@@ -214,11 +214,9 @@ func TestVerifyFindsNothingInWholeArrays(t *testing.T) {
 	}
 }
 
-// The most that reading a damaged array may take.
-var most = map[string]struct {
-	cpu  time.Duration // not wall: the machine may be busy with others
-	peak int64
-}{
+// The most that reading a damaged array may take. It is CPU, not wall: the
+// machine may be busy with others.
+var most = map[string]cost{
 	"native": {2 * time.Second, 200 << 20},
 	"wasm":   {2 * time.Second, 400 << 20},
 }
@@ -231,7 +229,7 @@ func TestCorrupt(t *testing.T) {
 	rejected := 0
 	said := map[string]string{} // by the first engine; the others use the same words
 	for _, engine := range engines {
-		var dearest result
+		var dearest cost
 		gridhold(t, "info", "--engine", engine, filepath.Join(fixtures, m.Nodes[0].Path)).succeeds(t) // compiles, once
 		e := startEngine(t, engine)
 		for _, c := range damaged {
@@ -247,16 +245,16 @@ func TestCorrupt(t *testing.T) {
 				case strings.HasPrefix(c.Expect, "reject"):
 					rejected++
 					whole.fails(t, statusFailed)
-					affordable(t, engine, whole)
+					affordable(t, engine, whole.cost)
 					at := damagedSubchunk(t, e, c, base)
 					one := gridhold(t, "read", "--engine", engine, "--subchunk", index(at).String(), path)
 					one.fails(t, statusFailed)
-					affordable(t, engine, one)
+					affordable(t, engine, one.cost)
 					require.Empty(t, one.stdout)
 					found := gridhold(t, "verify", "--engine", engine, path)
 					found.fails(t, statusDamaged)
-					affordable(t, engine, found)
-					dearest = dearest.or(whole).or(one).or(found)
+					affordable(t, engine, found.cost)
+					dearest = dearest.or(whole.cost).or(one.cost).or(found.cost)
 				case strings.HasPrefix(c.Expect, "reads"):
 					whole.succeeds(t)
 					if c.Name != "overlapping_ranges" { // where one subchunk really is another's
@@ -271,20 +269,20 @@ func TestCorrupt(t *testing.T) {
 				}
 			})
 		}
-		t.Logf("%s: at most %v of CPU and %d MiB", engine, dearest.cpu, dearest.peak>>20)
+		t.Logf("%s: at most %v of CPU and %d MiB", engine, dearest.CPU, dearest.Peak>>20)
 	}
 	require.GreaterOrEqual(t, rejected, 50*len(engines))
 }
 
-// or returns the worst of two runs.
-func (r result) or(s result) result {
-	return result{cpu: max(r.cpu, s.cpu), peak: max(r.peak, s.peak)}
+// or returns the worse of each.
+func (c cost) or(d cost) cost {
+	return cost{max(c.CPU, d.CPU), max(c.Peak, d.Peak)}
 }
 
-func affordable(t *testing.T, engine string, r result) {
+func affordable(t *testing.T, engine string, c cost) {
 	t.Helper()
-	require.Less(t, r.cpu, most[engine].cpu)
-	require.Less(t, r.peak, most[engine].peak)
+	require.Less(t, c.CPU, most[engine].CPU)
+	require.Less(t, c.Peak, most[engine].Peak)
 }
 
 // damagedSubchunk returns a subchunk that cannot be read, after checking that

@@ -3,8 +3,10 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,6 +23,7 @@ import (
 // detector, a process of its own.
 var (
 	program  string // the command
+	meter    string // runs it and says what it took
 	fixtures string // testdata/zarr
 	scratch  string // for what all tests share: the compile cache
 )
@@ -39,10 +42,12 @@ func TestMain(m *testing.M) {
 			return 1
 		}
 		defer os.RemoveAll(scratch)
-		program = filepath.Join(scratch, "gridhold.exe")
-		if out, err := exec.Command("go", "build", "-o", program, ".").CombinedOutput(); err != nil {
-			fmt.Fprintf(os.Stderr, "%s%v\n", out, err)
-			return 1
+		program, meter = filepath.Join(scratch, "gridhold.exe"), filepath.Join(scratch, "meter.exe")
+		for name, source := range map[string]string{program: ".", meter: "./testdata/meter"} {
+			if out, err := exec.Command("go", "build", "-o", name, source).CombinedOutput(); err != nil {
+				fmt.Fprintf(os.Stderr, "%s%v\n", out, err)
+				return 1
+			}
 		}
 		return m.Run()
 	}())
@@ -53,27 +58,49 @@ type result struct {
 	status int
 	stdout []byte
 	stderr string
-	cpu    time.Duration
-	peak   int64 // bytes resident, this process's own at least; 0 where that is not known
+	cost
 }
 
-// command returns the command, ready to start.
+// cost is what a run took.
+type cost struct {
+	CPU  time.Duration `json:"cpu"`
+	Peak int64         `json:"peak"` // bytes resident; 0 where that is not known
+}
+
+// prepare returns the command, ready to start.
 func prepare(args ...string) *exec.Cmd {
-	return exec.Command(program, append([]string{"--compile-cache", filepath.Join(scratch, "compiled")}, args...)...)
+	return exec.Command(program, withCache(args)...)
+}
+
+func withCache(args []string) []string {
+	return append([]string{"--compile-cache", filepath.Join(scratch, "compiled")}, args...)
 }
 
 // gridhold runs the command to its end.
 func gridhold(t *testing.T, args ...string) result {
 	t.Helper()
-	c := prepare(args...)
-	var stdout, stderr bytes.Buffer
-	c.Stdout, c.Stderr = &stdout, &stderr
+	var stdout bytes.Buffer
+	r := gridholdTo(t, &stdout, args...)
+	r.stdout = stdout.Bytes()
+	return r
+}
+
+// gridholdTo does so too, and writes what it prints to stdout.
+func gridholdTo(t *testing.T, stdout io.Writer, args ...string) (r result) {
+	t.Helper()
+	took := filepath.Join(t.TempDir(), "took.json")
+	c := exec.Command(meter, append([]string{took, program}, withCache(args)...)...)
+	var stderr strings.Builder
+	c.Stdout, c.Stderr = stdout, &stderr
 	err := c.Run()
 	if exit := new(exec.ExitError); !errors.As(err, &exit) {
 		require.NoError(t, err)
 	}
-	s := c.ProcessState
-	return result{s.ExitCode(), stdout.Bytes(), stderr.String(), s.UserTime() + s.SystemTime(), peak(s)}
+	r.status, r.stderr = c.ProcessState.ExitCode(), stderr.String()
+	text, err := os.ReadFile(took)
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(text, &r.cost))
+	return r
 }
 
 // fails checks that a run failed with that status and one clear line.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/binary"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -137,18 +136,22 @@ func TestMemoryIsBounded(t *testing.T) {
 				continue // the slabs are cut outside the engine; once is enough, it is slower
 			}
 			t.Run(engine+"/"+name, func(t *testing.T) {
-				c := prepare("read", "--engine", engine, dir)
-				stdout, err := c.StdoutPipe()
-				require.NoError(t, err)
-				require.NoError(t, c.Start())
-				n, err := io.Copy(io.Discard, stdout)
-				require.NoError(t, err)
-				require.NoError(t, c.Wait())
+				var n counter
+				r := gridholdTo(t, &n, "read", "--engine", engine, dir)
+				r.succeeds(t)
 				require.EqualValues(t, 400_000_000, n)
-				require.Less(t, peak(c.ProcessState), most[engine].peak)
+				require.Less(t, r.Peak, most[engine].Peak)
 			})
 		}
 	}
+}
+
+// counter counts the bytes that are written to it.
+type counter int64
+
+func (c *counter) Write(b []byte) (int, error) {
+	*c += counter(len(b))
+	return len(b), nil
 }
 
 func TestFileURL(t *testing.T) {

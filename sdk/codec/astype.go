@@ -27,9 +27,11 @@ func newAsType(n named, configuration json.RawMessage, decoded string) (Elements
 }
 
 func (c asType) Decode(_ context.Context, dst, src []byte, limit int) ([]byte, error) {
-	return c.each(dst, src, c.encoded, c.decoded, limit, func(d, s []byte) { c.decoded.convert(d, s, c.encoded) })
+	var r run
+	return c.each(dst, src, c.encoded, c.decoded, limit, func(d, s []byte) { r.convert(d, s, c.encoded, c.decoded) })
 }
 
 func (c asType) Encode(dst, src []byte) ([]byte, error) {
-	return c.each(dst, src, c.decoded, c.encoded, unlimited, func(d, s []byte) { c.encoded.convert(d, s, c.decoded) })
+	var r run
+	return c.each(dst, src, c.decoded, c.encoded, unlimited, func(d, s []byte) { r.convert(d, s, c.decoded, c.encoded) })
 }

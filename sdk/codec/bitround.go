@@ -70,9 +70,13 @@ func (c bitRound) Encode(dst, src []byte) ([]byte, error) {
 	if drop == 0 {
 		return append(dst, src...), nil
 	}
+	var r run
 	return c.each(dst, src, t, t, unlimited, func(d, s []byte) {
-		v := t.bits(s)
-		v += v>>drop&1 + 1<<(drop-1) - 1 // to even on a tie
-		t.put(d, v>>drop<<drop)
+		v := r.load(s, t)
+		for i, x := range v {
+			x += x>>drop&1 + 1<<(drop-1) - 1 // to even on a tie
+			v[i] = x >> drop << drop
+		}
+		store(d, v, t)
 	})
 }

@@ -14,7 +14,10 @@ type bz2 struct{ named }
 
 func newBzip2(n named, configuration json.RawMessage) (Bytes, error) {
 	_, err := n.level(configuration, 1, 1, 9)
-	return bz2{n}, err
+	if err != nil {
+		return nil, err
+	}
+	return bz2{n}, nil
 }
 
 func (bz2) Copies() bool { return true }

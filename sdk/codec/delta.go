@@ -3,6 +3,7 @@ package codec
 import (
 	"context"
 	"encoding/json"
+	"math"
 
 	"github.com/gridhold/gridhold/sdk/fault"
 )
@@ -23,53 +24,51 @@ func newDelta(n named, configuration json.RawMessage, decoded string) (Elements,
 }
 
 func (c delta) Decode(_ context.Context, dst, src []byte, limit int) ([]byte, error) {
-	if c.decoded.kind == 'f' {
-		// The first element is itself: 0 + -0 would be another one.
-		var one [8]byte
-		var sum float64
-		first := true
+	var r run
+	if c.decoded.kind != 'f' {
+		var sum uint64
 		return c.each(dst, src, c.encoded, c.decoded, limit, func(d, s []byte) {
-			c.decoded.convert(one[:], s, c.encoded)
-			if v := c.decoded.float(one[:]); first {
-				sum, first = v, false
-			} else {
-				sum = c.decoded.round(sum + v)
+			v := r.integers(s, c.encoded)
+			for i, x := range v {
+				sum += x
+				v[i] = sum
 			}
-			c.decoded.putFloat(d, sum)
+			store(d, v, c.decoded)
 		})
 	}
-	var sum uint64
+	sum := math.Copysign(0, -1) // the only number that changes none, -0 included
 	return c.each(dst, src, c.encoded, c.decoded, limit, func(d, s []byte) {
-		sum += c.encoded.integer(s)
-		c.decoded.put(d, sum)
+		v := r.floats(s, c.encoded, c.decoded)
+		for i, x := range v {
+			sum = c.decoded.round(sum + math.Float64frombits(x))
+			v[i] = math.Float64bits(sum)
+		}
+		storeFloats(d, v, c.decoded)
 	})
 }
 
 func (c delta) Encode(dst, src []byte) ([]byte, error) {
-	if c.decoded.kind == 'f' {
-		var before float64
-		first := true
+	var r run
+	if c.decoded.kind != 'f' {
+		var before uint64
 		return c.each(dst, src, c.decoded, c.encoded, unlimited, func(d, s []byte) {
-			v := c.decoded.float(s)
-			difference := c.decoded.round(v - before)
-			if first {
-				difference, first = v, false
+			v := r.integers(s, c.decoded)
+			for i, x := range v {
+				v[i], before = x-before, x
 			}
-			before = v
-			c.encoded.putFloat(d, difference)
+			if c.decoded.kind == 'i' { // a wider type gets the difference as the decoded one holds it
+				extend(v, c.decoded.size)
+			}
+			store(d, v, c.encoded)
 		})
 	}
-	var before uint64
+	before := 0.0 // the first element less this is itself, -0 included
 	return c.each(dst, src, c.decoded, c.encoded, unlimited, func(d, s []byte) {
-		v := c.decoded.integer(s)
-		c.encoded.put(d, c.wrap(v-before))
-		before = v
+		v := r.floats(s, c.decoded, c.decoded)
+		for i, x := range v {
+			f := math.Float64frombits(x)
+			v[i], before = math.Float64bits(c.decoded.round(f-before)), f
+		}
+		storeFloats(d, v, c.encoded)
 	})
-}
-
-// wrap is a difference as the decoded type holds it, with its sign extended.
-func (c delta) wrap(v uint64) uint64 {
-	var one [8]byte
-	c.decoded.put(one[:], v)
-	return c.decoded.integer(one[:])
 }

@@ -25,7 +25,8 @@ func (e elements) EncodedSize(n int64) (int64, bool) {
 	return n / int64(e.decoded.size) * int64(e.encoded.size), true
 }
 
-// each appends one element of type to for each of type from in src, made by f.
+// each appends one element of type to for each of type from in src. f makes
+// them, up to runLen at a time and in order.
 func (e elements) each(dst, src []byte, from, to number, limit int, f func(dst, src []byte)) ([]byte, error) {
 	count := len(src) / from.size
 	if count*from.size != len(src) {
@@ -34,10 +35,12 @@ func (e elements) each(dst, src []byte, from, to number, limit int, f func(dst, 
 	if int64(count)*int64(to.size) > int64(limit) {
 		return nil, block.OverLimit(e.Name(), limit)
 	}
-	n := count * to.size
-	out := block.Room(dst, n)[:len(dst)+n]
-	for a, b := out[len(dst):], src; len(b) > 0; a, b = a[to.size:], b[from.size:] {
-		f(a, b)
+	end := len(dst) + count*to.size
+	out := block.Room(dst, count*to.size)[:end]
+	for d, s := out[len(dst):], src; len(s) > 0; {
+		n := min(runLen, len(s)/from.size)
+		f(d[:n*to.size], s[:n*from.size])
+		d, s = d[n*to.size:], s[n*from.size:]
 	}
 	return out, nil
 }
@@ -59,9 +62,9 @@ func (c typed) elements(n named, decoded string) (elements, error) {
 	if e.decoded, err = n.number("dtype", c.DType, decoded); err != nil {
 		return e, err
 	}
-	if decoded != "" && c.DType != nil {
-		if t, ok := parseNumber(decoded); ok && t != e.decoded && !e.decoded.big {
-			return e, n.invalid("dtype", *c.DType+" is not the type of the elements, "+decoded)
+	if decoded != "" {
+		if t, ok := parseNumber(decoded); !ok || t.kind != e.decoded.kind || t.size != e.decoded.size {
+			return e, n.invalid("dtype", e.decoded.String()+" is not the type of the elements, "+decoded)
 		}
 	}
 	e.encoded, err = n.number("astype", c.AsType, e.decoded.String())
@@ -83,7 +86,7 @@ func (n named) number(member string, s *string, other string) (number, error) {
 	return t, nil
 }
 
-// config reads a configuration with types.
+// typed reads a configuration that is types and nothing else.
 func (n named) typed(configuration json.RawMessage, decoded string) (elements, error) {
 	var c typed
 	if err := n.configure(configuration, &c); err != nil {

@@ -20,7 +20,10 @@ type gzipCodec struct {
 
 func newGzip(n named, configuration json.RawMessage) (Bytes, error) {
 	l, err := n.level(configuration, 5, 0, 9)
-	return gzipCodec{n, l}, err
+	if err != nil {
+		return nil, err
+	}
+	return gzipCodec{n, l}, nil
 }
 
 // gzipReader is a decoder with the reader that it reads from.

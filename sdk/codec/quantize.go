@@ -38,7 +38,8 @@ func newQuantize(n named, configuration json.RawMessage, decoded string) (Elemen
 }
 
 func (c quantize) Decode(_ context.Context, dst, src []byte, limit int) ([]byte, error) {
-	return c.each(dst, src, c.encoded, c.decoded, limit, func(d, s []byte) { c.decoded.convert(d, s, c.encoded) })
+	var r run
+	return c.each(dst, src, c.encoded, c.decoded, limit, func(d, s []byte) { r.convert(d, s, c.encoded, c.decoded) })
 }
 
 func (c quantize) Encode(dst, src []byte) ([]byte, error) {
@@ -48,7 +49,12 @@ func (c quantize) Encode(dst, src []byte) ([]byte, error) {
 	if step == 0 || math.IsInf(step, 0) {
 		return nil, c.invalid("digits", strconv.Itoa(c.digits)+" are more than "+t.String()+" has")
 	}
+	var r run
 	return c.each(dst, src, t, c.encoded, unlimited, func(d, s []byte) {
-		c.encoded.putFloat(d, t.round(math.RoundToEven(t.round(step*t.float(s)))/step))
+		v := r.floats(s, t, t)
+		for i, x := range v {
+			v[i] = math.Float64bits(t.round(math.RoundToEven(t.round(step*math.Float64frombits(x))) / step))
+		}
+		storeFloats(d, v, c.encoded)
 	})
 }

@@ -49,8 +49,13 @@ func newScale(n named, configuration json.RawMessage, decoded string) (Elements,
 func (c scale) Decode(_ context.Context, dst, src []byte, limit int) ([]byte, error) {
 	t := c.encoded
 	factor, offset := t.round(c.factor), t.round(c.offset)
+	var r run
 	return c.each(dst, src, t, c.decoded, limit, func(d, s []byte) {
-		c.decoded.putFloat(d, t.round(t.round(t.float(s)/factor)+offset))
+		v := r.floats(s, t, t)
+		for i, x := range v {
+			v[i] = math.Float64bits(t.round(t.round(math.Float64frombits(x)/factor) + offset))
+		}
+		storeFloats(d, v, c.decoded)
 	})
 }
 
@@ -60,7 +65,12 @@ func (c scale) Encode(dst, src []byte) ([]byte, error) {
 		return nil, fault.New(fault.ErrUnsupported, c.Name(), "dtype", "encoding integers by integers")
 	}
 	factor, offset := t.round(c.factor), t.round(c.offset)
+	var r run
 	return c.each(dst, src, t, c.encoded, unlimited, func(d, s []byte) {
-		c.encoded.putFloat(d, math.RoundToEven(t.round(t.round(t.float(s)-offset)*factor)))
+		v := r.floats(s, t, t)
+		for i, x := range v {
+			v[i] = math.Float64bits(math.RoundToEven(t.round(t.round(math.Float64frombits(x)-offset) * factor)))
+		}
+		storeFloats(d, v, c.encoded)
 	})
 }

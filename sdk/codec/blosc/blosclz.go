@@ -64,7 +64,11 @@ func fillBloscLZ(dst, src []byte) (int, error) {
 			if n > len(dst)-at {
 				return 0, block.Corrupt("blosclz", "a match passes the end of the output")
 			}
-			block.Repeat(dst, at, distance, n)
+			if n <= block.Wide && distance >= block.Wide && len(dst)-at >= block.Wide { // what is too much is overwritten next
+				block.Copy16(dst[at:], dst[at-distance:])
+			} else {
+				block.Repeat(dst, at, distance, n)
+			}
 			at += n
 		}
 		if p >= len(src) {

@@ -153,12 +153,12 @@ class Guest:
 
     # Running.
 
-    def complete(self, completions: Sequence[tuple[int, object]]) -> None:
+    def complete(self, completions: Sequence[tuple[int, Job, object]]) -> None:
         """Hands in outcomes of jobs (an exception is an outcome) and lets the guest run."""
         with self.lock:
             if self.dead:
                 return
-            numbers = [(token, n) for token, outcome in completions if (n := self._write(token, outcome)) is not None]
+            numbers = [(c[0], n) for c in completions if (n := self._write(*c)) is not None]
             try:
                 self._settle(self.turn(numbers))
             except InternalError:
@@ -167,10 +167,10 @@ class Guest:
             if interrupt is not None:
                 raise interrupt
 
-    def _write(self, token: int, outcome: object) -> int | None:
-        job = self._out.pop(token, None)
-        if job is None:  # cancelled meanwhile
+    def _write(self, token: int, job: Job, outcome: object) -> int | None:
+        if self._out.get(token) is not job:  # cancelled meanwhile; the token may be another job's by now
             return None
+        del self._out[token]
         try:
             if isinstance(outcome, BaseException):
                 raise outcome

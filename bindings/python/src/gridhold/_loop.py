@@ -32,7 +32,7 @@ class LoopRuntime(Runtime):
     def __init__(self, memory: int, strict: bool, loop: asyncio.AbstractEventLoop) -> None:
         super().__init__(memory, strict)
         self._loop = weakref.ref(loop)
-        self._outcomes: dict[Guest, list[tuple[int, object]]] = {}
+        self._outcomes: dict[Guest, list[tuple[int, Job, object]]] = {}
         self._scheduled: set[Guest] = set()
         self._tasks: dict[tuple[int, int], asyncio.Task[None]] = {}
 
@@ -57,16 +57,14 @@ class LoopRuntime(Runtime):
         self._tasks[guest.serial, token] = self.loop().create_task(self._work(guest, token, job))
 
     async def _work(self, guest: Guest, token: int, job: Job) -> None:
-        me = self._tasks.get((guest.serial, token))
         try:
             outcome: object = await job.run(self)
         except (Exception, asyncio.CancelledError) as e:
             outcome = e
-        if self._tasks.get((guest.serial, token)) is not me:  # withdrawn; the token may be another's by now
-            return
-        del self._tasks[guest.serial, token]
-        self._outcomes.setdefault(guest, []).append((token, outcome))
-        self.turn_soon(guest)
+        if self._tasks.get((guest.serial, token)) is asyncio.current_task():  # else it was withdrawn
+            del self._tasks[guest.serial, token]
+            self._outcomes.setdefault(guest, []).append((token, job, outcome))
+            self.turn_soon(guest)
 
     def withdraw(self, guest: Guest, token: int) -> None:
         task = self._tasks.pop((guest.serial, token), None)

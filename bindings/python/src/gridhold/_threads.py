@@ -49,7 +49,7 @@ class BlockingRuntime(Runtime):
             outcome: object = blocking(job.run(self))
         except BaseException as e:
             outcome = e
-        guest.complete([(token, outcome)])
+        guest.complete([(token, job, outcome)])
 
     def turn_soon(self, guest: Guest) -> None:
         guest._settle(guest.turn([]))

@@ -58,7 +58,11 @@ func FillLZ4(dst, src []byte) (int, error) {
 		if n > len(dst)-at {
 			return 0, Corrupt("lz4", "a match passes the end of the output")
 		}
-		Repeat(dst, at, distance, n)
+		if n <= Wide && distance >= Wide && len(dst)-at >= Wide { // most are; what is too much is overwritten next
+			Copy16(dst[at:], dst[at-distance:])
+		} else {
+			Repeat(dst, at, distance, n)
+		}
 		at += n
 	}
 	return 0, Corrupt("lz4", "ends without literals")
@@ -82,7 +86,7 @@ func lz4Length(n int, src []byte, p, most int) (length, next int, ok bool) {
 func LZ4Bound(n int64) int64 { return n + n/255 + 16 }
 
 const (
-	lz4HashBits = 13
+	lz4HashBits = 14
 	lz4Far      = 1<<16 - 1
 	lz4Tail     = 12 // no match begins in the last 12 bytes
 	lz4Last     = 5  // nor reaches into the last 5
@@ -95,20 +99,27 @@ func AppendLZ4(dst, src []byte) []byte {
 	from := 0
 	for at := 0; at < len(src)-lz4Tail; {
 		word := binary.LittleEndian.Uint32(src[at:])
-		h := word * 2654435761 >> (32 - lz4HashBits)
+		h := lz4Hash(word)
 		seen := int(table[h]) - 1
 		table[h] = uint32(at) + 1
 		if seen < 0 || at-seen > lz4Far || binary.LittleEndian.Uint32(src[seen:]) != word {
 			at += 1 + (at-from)>>6
 			continue
 		}
-		n := lz4MinMatch + same(src[at+lz4MinMatch:len(src)-lz4Last], src[seen+lz4MinMatch:])
-		dst = lz4Sequence(dst, src[from:at], at-seen, n)
-		at += n
-		from = at
+		end := at + lz4MinMatch + same(src[at+lz4MinMatch:len(src)-lz4Last], src[seen+lz4MinMatch:])
+		for at > from && seen > 0 && src[at-1] == src[seen-1] {
+			at--
+			seen--
+		}
+		dst = lz4Sequence(dst, src[from:at], at-seen, end-at)
+		at, from = end, end
+		// What repeats often repeats from near the end of a match.
+		table[lz4Hash(binary.LittleEndian.Uint32(src[at-2:]))] = uint32(at) - 1
 	}
 	return lz4Sequence(dst, src[from:], 0, 0)
 }
+
+func lz4Hash(word uint32) uint32 { return word * 2654435761 >> (32 - lz4HashBits) }
 
 // same is the number of equal bytes at the start of a and b.
 func same(a, b []byte) int {

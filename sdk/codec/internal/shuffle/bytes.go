@@ -68,11 +68,13 @@ func UndoBytes(dst, src []byte, size int) {
 
 // merge2 writes the bytes of two lanes in turn.
 func merge2(dst, low, high []byte) {
+	high = high[:len(low)]
 	i := 0
 	for ; i+8 <= len(low); i += 8 {
 		a, b := le.Uint64(low[i:]), le.Uint64(high[i:])
-		le.PutUint64(dst[2*i:], spread(a)|spread(b)<<8)
-		le.PutUint64(dst[2*i+8:], spread(a>>32)|spread(b>>32)<<8)
+		to := dst[2*i : 2*i+16]
+		le.PutUint64(to, spread(a)|spread(b)<<8)
+		le.PutUint64(to[8:], spread(a>>32)|spread(b>>32)<<8)
 	}
 	for ; i < len(low); i++ {
 		dst[2*i], dst[2*i+1] = low[i], high[i]
