@@ -164,15 +164,19 @@ func TestHalf(t *testing.T) {
 
 func TestTruncate(t *testing.T) {
 	for _, tc := range []struct {
-		f        float64
-		unsigned bool
-		want     uint64
+		f    float64
+		to   string
+		want uint64
 	}{
-		{2.9, false, 2}, {-2.9, false, math.MaxUint64 - 1}, {1 << 62, false, 1 << 62},
-		{1 << 63, false, 1 << 63}, {-1 << 63, false, 1 << 63}, {math.NaN(), false, 1 << 63}, {math.Inf(1), true, 1 << 63},
-		{1 << 63, true, 1 << 63}, {math.MaxUint64 - 4096, true, math.MaxUint64 - 4095},
+		{2.9, "i8", 2}, {-2.9, "i8", math.MaxUint64 - 1}, {1 << 62, "i8", 1 << 62}, {-1 << 63, "i8", 1 << 63},
+		{1 << 63, "i8", 1 << 63}, {math.NaN(), "i8", 1 << 63}, {math.Inf(-1), "i8", 1 << 63},
+		{1 << 63, "u8", 1 << 63}, {math.MaxUint64 - 4096, "u8", math.MaxUint64 - 4095}, {math.Inf(1), "u8", 0}, {math.NaN(), "u8", 1 << 63},
+		{-2147483648.9, "i4", 0xffffffff80000000}, {1 << 31, "i4", 1 << 31}, {math.NaN(), "i4", 1 << 31},
+		{1 << 31, "u4", 1 << 31}, {300, "u1", 300}, {1 << 40, "u1", 1 << 31},
 	} {
-		require.Equal(t, tc.want, truncate(tc.f, tc.unsigned), "%v", tc.f)
+		to, ok := parseNumber(tc.to)
+		require.True(t, ok)
+		require.Equal(t, tc.want, truncate(tc.f, to), "%v to %s", tc.f, tc.to)
 	}
 }
 

@@ -137,9 +137,8 @@ func round(v []uint64, t number) []uint64 {
 	return v
 }
 
-// storeFloats writes float64s as elements of type t. Integers get them
-// truncated; what does not fit in 64 bits, and NaN, becomes the least int64,
-// as on x86. v is changed.
+// storeFloats writes float64s as elements of type t; see truncate for
+// integers. v is changed.
 func storeFloats(dst []byte, v []uint64, t number) {
 	switch {
 	case t.kind == 'b':
@@ -147,9 +146,8 @@ func storeFloats(dst []byte, v []uint64, t number) {
 			v[i] = truth(math.Float64frombits(x) != 0)
 		}
 	case t.kind != 'f':
-		unsigned := t.kind == 'u' && t.size == 8
 		for i, x := range v {
-			v[i] = truncate(math.Float64frombits(x), unsigned)
+			v[i] = truncate(math.Float64frombits(x), t)
 		}
 	case t.size == 2:
 		for i, x := range v {
@@ -193,14 +191,18 @@ func (t number) round(f float64) float64 {
 	return half(toHalf(f))
 }
 
-// truncate is the integer part of f. Go leaves what does not fit to the
-// machine, and every machine must decode alike.
-func truncate(f float64, unsigned bool) uint64 {
-	switch {
-	case f > -1<<63-1 && f < 1<<63:
+// truncate is the integer part of f, for type t. What does not fit is not
+// defined in C, and Go leaves it to the machine; here it is on every machine
+// what NumPy does on x86: the least integer of the 32 or 64 bits that are
+// converted to.
+func truncate(f float64, t number) uint64 {
+	switch wide := t.size == 8 || t.kind == 'u' && t.size == 4; {
+	case !wide && !(f > -1<<31-1 && f < 1<<31):
+		return 1 << 31
+	case f >= -1<<63 && f < 1<<63:
 		return uint64(int64(f))
-	case unsigned && f >= 1<<63 && f < 1<<64:
-		return uint64(int64(f-1<<63)) + 1<<63
+	case t.kind == 'u' && t.size == 8 && f >= 1<<63:
+		return truncate(f-1<<63, number{kind: 'i', size: 8}) ^ 1<<63
 	}
 	return 1 << 63
 }

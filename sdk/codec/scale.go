@@ -43,6 +43,9 @@ func newScale(n named, configuration json.RawMessage, decoded string) (Elements,
 	if s.factor, err = c.Scale.Float64(); err != nil {
 		return nil, n.invalid("scale", err.Error())
 	}
+	if s.whole && max(math.Abs(s.offset), math.Abs(s.factor)) > 1<<53 {
+		return nil, fault.New(fault.ErrUnsupported, string(n), "offset, scale", "integers of more than 53 bits")
+	}
 	return s, nil
 }
 
@@ -61,11 +64,20 @@ func (c scale) Decode(_ context.Context, dst, src []byte, limit int) ([]byte, er
 
 func (c scale) Encode(dst, src []byte) ([]byte, error) {
 	t := c.decoded
-	if t.kind != 'f' && c.whole {
-		return nil, fault.New(fault.ErrUnsupported, c.Name(), "dtype", "encoding integers by integers")
+	var r run
+	if t.kind != 'f' && c.whole { // integers by integers stay what they are, and wrap around
+		var between [8 * runLen]byte
+		factor, offset := uint64(int64(c.factor)), uint64(int64(c.offset))
+		return c.each(dst, src, t, c.encoded, unlimited, func(d, s []byte) {
+			v := r.integers(s, t)
+			for i, x := range v {
+				v[i] = (x - offset) * factor
+			}
+			store(between[:], v, t)
+			r.convert(d, between[:len(s)], t, c.encoded)
+		})
 	}
 	factor, offset := t.round(c.factor), t.round(c.offset)
-	var r run
 	return c.each(dst, src, t, c.encoded, unlimited, func(d, s []byte) {
 		v := r.floats(s, t, t)
 		for i, x := range v {

@@ -4,7 +4,8 @@
     python make.py
 
 codecs.json lists them: id and configuration as Zarr v2 has them, the encoded
-bytes, and size and SHA-256 of what they decode to. The seed is fixed; the
+bytes, size and SHA-256 of what they decode to, and for filters of elements
+again, that encoded. The seed is fixed; the
 bytes differ between versions of the libraries, what they decode to does not.
 """
 
@@ -28,14 +29,18 @@ cases = []
 
 def add(name, config, encoded, decoded):
     encoded, decoded = bytes(memoryview(encoded).cast("B")), bytes(memoryview(np.ascontiguousarray(decoded)).cast("B"))
-    cases.append({
+    case = {
         "name": name,
         "id": config["id"],
         "configuration": config,
         "encoded": base64.b64encode(encoded).decode(),
         "size": len(decoded),
         "sha256": hashlib.sha256(decoded).hexdigest(),
-    })
+    }
+    if config["id"] in ("astype", "delta", "fixedscaleoffset", "packbits", "quantize"):
+        c = registry.get_codec(dict(config))
+        case["again"] = base64.b64encode(np.asarray(c.encode(c.decode(np.frombuffer(encoded, "u1")))).tobytes()).decode()
+    cases.append(case)
 
 
 def peer(name, config, data):
@@ -157,6 +162,12 @@ with np.errstate(all="ignore"):
                 for to in ("<f8", ">f4", "<f2"):
                     c = {"id": "fixedscaleoffset", "offset": offset, "scale": factor, "dtype": to, "astype": t.str}
                     add(f"fixedscaleoffset_{i}_{t.str}_{to}", c, ints, registry.get_codec(dict(c)).decode(ints))
+    for to in ("<i4", ">i2", "|u1", "<u8"):
+        for t in ("<i2", "|u1", "<f4"):
+            for i, (offset, factor) in enumerate(((3, 2), (1.5, 0.5))):
+                e = np.array([0, 7, 30, 51, 100], t)
+                c = {"id": "fixedscaleoffset", "offset": offset, "scale": factor, "dtype": to, "astype": t}
+                add(f"fixedscaleoffset_{i}_{t}_{to}", c, e, registry.get_codec(dict(c)).decode(e))
     peer("delta_narrow", {"id": "delta", "dtype": "<i4", "astype": "<i2"}, ramp)
     peer("delta_widen", {"id": "delta", "dtype": "<f8", "astype": "<f4"}, numbers[:9])
     peer("delta_negzero", {"id": "delta", "dtype": "<f4"}, np.array([-0.0, -0.0, 3], "f4"))

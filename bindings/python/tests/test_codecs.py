@@ -7,7 +7,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from conftest import FIXTURES
+from conftest import FIXTURES, sharded
 
 import gridhold
 from gridhold import _codecs
@@ -54,9 +54,7 @@ def test_host_and_guest_agree():
     assert arrays >= 50 and decoded >= 200
 
 
-def test_large_subchunks_are_decoded_by_lent_codecs(tmp_path):
-    from conftest import sharded
-
+def test_large_subchunks_are_decoded_by_lent_codecs():
     values = (np.arange(512 * 512) // 3).astype("<u2").reshape(512, 512)
     store = gridhold.MemoryStore(sharded(values, (512, 512), (256, 256), codec="gzip"))
     calls = []

@@ -1,13 +1,15 @@
 """What happens when the guest dies, a store fails under it, or its caller leaves."""
 
 import asyncio
+import json
 import os
 import threading
 
 import numpy as np
 import pytest
 import wasmtime
-from conftest import SHARD, SUB, VALUES, AsyncCounting, Counting, block, sharded
+from conftest import FIXTURES, SHARD, SUB, VALUES, AsyncCounting, Counting, block, sharded
+from test_cache import Gated, until
 
 import gridhold
 
@@ -71,26 +73,12 @@ def test_dead_guest_takes_its_operations_along(objects):
     """Operations under way fail with InternalError; the handles open again in a fresh guest."""
 
     async def main():
-        store = AsyncCounting(objects)
-        never = asyncio.Event()
-        entered = asyncio.Event()
-        inner = store.read_ranges
-
-        async def stuck(key, ranges, version):
-            if key == "c/3/3":
-                entered.set()
-                await never.wait()
-            return await inner(key, ranges, version)
-
-        class Stuck:
-            async def read_ranges(self, key, ranges, version):
-                return await stuck(key, ranges, version)
-
-        async with await gridhold.aio.open_array(Stuck()) as array:
+        store = Gated(objects, {"c/3/3"})
+        async with await gridhold.aio.open_array(store) as array:
             cache = array.shard_cache()
             assert np.array_equal(await array.retrieve_subchunk((0, 0), shard_cache=cache), block(VALUES, (0, 0)))
             waiting = asyncio.create_task(array.retrieve_subchunk((15, 15)))
-            await entered.wait()
+            await until(lambda: store.entered)
             dead = kill(array)
             with pytest.raises(gridhold.InternalError):
                 await waiting
@@ -103,9 +91,7 @@ def test_dead_guest_takes_its_operations_along(objects):
 
 def test_cache_of_the_guest_outlives_it(objects):
     """An array that only the guest can read keeps its cache there; with a new guest the cache starts anew."""
-    from conftest import FIXTURES
-
-    with gridhold.open_array(FIXTURES, "nested_2_zarrs") if (FIXTURES / "nested_2_zarrs").is_dir() else nested() as array:
+    with only_the_guest_reads() as array:
         assert not array.info["host_readable"]
         cache = array.shard_cache()
         want = array.retrieve_subchunk((0,) * array.ndim, shard_cache=cache)
@@ -116,12 +102,8 @@ def test_cache_of_the_guest_outlives_it(objects):
         assert cache.stats()["loads"] >= 1
 
 
-def nested():
+def only_the_guest_reads():
     """Any of the peers' arrays that is sharded but not for this host to read."""
-    import json
-
-    from conftest import FIXTURES
-
     for entry in json.loads((FIXTURES / "manifest.json").read_text())["arrays"]:
         try:
             array = gridhold.open_array(FIXTURES, entry["path"])
@@ -142,7 +124,11 @@ def test_metadata_that_changed_is_not_the_same_array(objects):
             array.retrieve_subchunk((0, 0))
 
 
-@pytest.mark.parametrize("error", [RuntimeError("boom"), RuntimeError("\u4e2d" * 5000), OSError(5, "EIO"), PermissionError(13, "no"), ValueError("x")])
+@pytest.mark.parametrize(
+    "error",
+    [RuntimeError("boom"), RuntimeError("\u4e2d" * 5000), OSError(5, "EIO"), PermissionError(13, "no"), ValueError("x")],
+    ids=["bug", "long", "EIO", "EACCES", "value"],
+)
 @pytest.mark.parametrize("cached", [False, True])
 def test_store_fails_in_the_middle(objects, error, cached):
     """The index comes, the data does not."""
@@ -306,10 +292,8 @@ def test_memory_stays_flat(objects):
         assert len(guest._details) == 0 and not guest._out and not guest._under_way
 
 
-def test_unsharded(tmp_path):
+def test_unsharded():
     """A whole chunk, and the cache is not touched."""
-    import json
-
     meta = json.loads(sharded(VALUES, SHARD, SUB)["zarr.json"])
     meta["codecs"] = [{"name": "bytes", "configuration": {"endian": "big"}}]
     objects = {"zarr.json": json.dumps(meta).encode()}

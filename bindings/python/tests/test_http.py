@@ -2,6 +2,7 @@
 
 import asyncio
 import http.server
+import socket
 import threading
 from collections import Counter
 from urllib.parse import unquote
@@ -9,6 +10,7 @@ from urllib.parse import unquote
 import numpy as np
 import pytest
 from conftest import SHARD, SUB, VALUES, block, sharded
+from test_cache import many_threads
 
 import gridhold
 
@@ -188,8 +190,6 @@ def test_cancelled_while_the_server_thinks(server):
 
 def test_threads_wait_side_by_side(server):
     """Blocking callers on threads: none holds the guest while it waits for the server."""
-    from test_cache import many_threads
-
     with gridhold.open_array(server.url) as array:
         server.hold = threading.Event()
 
@@ -276,8 +276,6 @@ def test_redirects(server):
 
 
 def test_nobody_listens():
-    import socket
-
     with socket.socket() as s:
         s.bind(("127.0.0.1", 0))
         port = s.getsockname()[1]

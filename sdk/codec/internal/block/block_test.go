@@ -137,6 +137,7 @@ func FuzzSnappy(f *testing.F) {
 			f.Add(s2.EncodeSnappy(nil, b))
 		}
 	}
+	f.Add([]byte("\x80\x80\x80\x80\x80\x00")) // a size of more than 32 bits
 	f.Fuzz(func(t *testing.T, b []byte) {
 		dst := make([]byte, 1<<16)
 		n, err := FillSnappy(dst, b)

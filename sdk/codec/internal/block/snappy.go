@@ -9,7 +9,7 @@ import "encoding/binary"
 // Snappy format: https://github.com/google/snappy/blob/main/format_description.txt
 func FillSnappy(dst, src []byte) (int, error) {
 	size, p := binary.Uvarint(src)
-	if p <= 0 || size > uint64(len(dst)) {
+	if p <= 0 || p > 5 || size > uint64(len(dst)) { // a size has 32 bits
 		return 0, Corrupt("snappy", "states a wrong size")
 	}
 	dst = dst[:size]
