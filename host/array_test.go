@@ -142,9 +142,7 @@ func TestMemoryStaysFlat(t *testing.T) {
 	}
 	early := reads(10_000)
 	reads(10_000)
-	// A megabyte or two is the collector's pace; a leak of one result a read
-	// would be more.
-	require.LessOrEqual(t, reads(20_000), early+2<<20)
+	require.LessOrEqual(t, reads(10_000), early+1<<20)
 }
 
 func TestNodesAndLists(t *testing.T) {
