@@ -33,7 +33,8 @@ type Encoder interface {
 // chunk has one axis.
 type Elements interface {
 	Bytes
-	// Types are the types of an element as NumPy writes them, "<i4" or "|u1".
+	// Types are the types of an element as NumPy writes them, "<i4" or "|u1":
+	// "" from NewV2 for a filter that is not told.
 	Types() (decoded, encoded string)
 }
 

@@ -42,8 +42,11 @@ func parseNumber(s string) (number, bool) {
 	return t, true
 }
 
-// String returns the type as NumPy writes it.
+// String returns the type as NumPy writes it; "" if there is none.
 func (t number) String() string {
+	if t.kind == 0 {
+		return ""
+	}
 	order := "<"
 	if t.size == 1 {
 		order = "|"
