@@ -2,6 +2,7 @@ package zarr
 
 import (
 	"context"
+	"encoding/json"
 	"strconv"
 
 	"github.com/gridhold/gridhold/sdk/fault"
@@ -79,7 +80,16 @@ func (a *Array) Like() (ArraySpec, error) {
 	return s, nil
 }
 
-// typeText spells a data type as metadata does.
+// typeJSON is a data type as metadata has it: a string or an object.
+func typeJSON(t DataType) json.RawMessage {
+	s := typeText(t)
+	if s[0] != '{' {
+		s = strconv.Quote(s)
+	}
+	return json.RawMessage(s)
+}
+
+// typeText spells a data type as ArraySpec does: a name, or an object.
 func typeText(t DataType) string {
 	config := ""
 	switch t := t.(type) {
@@ -98,11 +108,7 @@ func typeText(t DataType) string {
 			if i > 0 {
 				config += ","
 			}
-			inner := typeText(f.dtype)
-			if inner[0] != '{' {
-				inner = strconv.Quote(inner)
-			}
-			config += `{"name":` + strconv.Quote(f.name) + `,"data_type":` + inner + `}`
+			config += `{"name":` + strconv.Quote(f.name) + `,"data_type":` + string(typeJSON(f.dtype)) + `}`
 		}
 		return `{"name":"struct","configuration":` + config + `]}}`
 	default:

@@ -15,7 +15,8 @@ type ArrayDescription struct {
 	Shape          []int64         `json:"shape"`
 	ChunkShape     []int64         `json:"chunk_shape"`
 	ChunkGridShape []int64         `json:"chunk_grid_shape"`
-	DataType       string          `json:"data_type"`
+	DataType       string          `json:"data_type"`      // its name
+	DataTypeJSON   json.RawMessage `json:"data_type_json"` // as v3 metadata has it: the name, or an object with lengths, units, fields
 	ItemSize       int64           `json:"item_size"`
 	FillValue      json.RawMessage `json:"fill_value"`
 	FillHex        string          `json:"fill_hex"` // bytes of one element
@@ -45,7 +46,7 @@ func (a *Array) Describe() any {
 	d := ArrayDescription{
 		Kind: a.Kind(), Path: a.path, ZarrFormat: m.format,
 		Shape: m.shape, ChunkShape: a.ChunkShape(), ChunkGridShape: a.grid,
-		DataType: m.dtype.Name(), ItemSize: m.dtype.Size(), FillValue: m.fillText, FillHex: hex.EncodeToString(m.fill),
+		DataType: m.dtype.Name(), DataTypeJSON: typeJSON(m.dtype), ItemSize: m.dtype.Size(), FillValue: m.fillText, FillHex: hex.EncodeToString(m.fill),
 		IsSharded: a.IsSharded(), ExclusivelySharded: a.IsExclusivelySharded(), OrderTransposed: m.codecs.order != nil && a.shards != nil,
 		SubchunkShape: a.SubchunkShape(), EffectiveSubchunkShape: a.subEdge, SubchunkGridShape: a.subGrid,
 		Codecs: m.codecText, SubchunkCodecs: m.codecs.text,
