@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -62,31 +63,49 @@ func BenchmarkRead(b *testing.B) {
 	}
 	dst := make([]byte, 0, 2*p.sub*p.sub)
 
-	b.Run("native", func(b *testing.B) {
-		a, err := zarr.OpenArray(b.Context(), st, "", zarr.Options{})
-		require.NoError(b, err)
-		o := zarr.ReadOptions{Cache: a.ShardCache(zarr.CacheOptions{}), Dst: dst}
-		warm(func(idx []int64) error { _, err := a.RetrieveSubchunk(b.Context(), idx, o); return err })
-		b.ReportAllocs()
-		for b.Loop() {
-			if _, err := a.RetrieveSubchunk(b.Context(), random(), o); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
+	native, err := zarr.OpenArray(b.Context(), st, "", zarr.Options{})
+	require.NoError(b, err)
+	no := zarr.ReadOptions{Cache: native.ShardCache(zarr.CacheOptions{}), Dst: dst}
+	readers := map[string]func(idx []int64) error{
+		"native": func(idx []int64) error { _, err := native.RetrieveSubchunk(b.Context(), idx, no); return err },
+	}
 	for name, strict := range map[string]bool{"lent": false, "strict": true} {
+		a, err := newSandbox(b, host.Config{Strict: strict}).OpenArray(b.Context(), st, "")
+		require.NoError(b, err)
+		o := host.ReadOptions{Cache: a.ShardCache(host.CacheOptions{}), Dst: dst}
+		readers[name] = func(idx []int64) error { _, err := a.RetrieveSubchunk(b.Context(), idx, o); return err }
+	}
+	for _, read := range readers {
+		warm(read)
+	}
+	for _, name := range []string{"native", "lent", "strict"} {
 		b.Run(name, func(b *testing.B) {
-			s := newSandbox(b, host.Config{Strict: strict})
-			a, err := s.OpenArray(b.Context(), st, "")
-			require.NoError(b, err)
-			o := host.ReadOptions{Cache: a.ShardCache(host.CacheOptions{}), Dst: dst}
-			warm(func(idx []int64) error { _, err := a.RetrieveSubchunk(b.Context(), idx, o); return err })
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := a.RetrieveSubchunk(b.Context(), random(), o); err != nil {
+				if err := readers[name](random()); err != nil {
 					b.Fatal(err)
 				}
 			}
 		})
 	}
+	// The three take turns, so that what else the machine does falls on all.
+	b.Run("turns", func(b *testing.B) {
+		spent := map[string]time.Duration{}
+		for b.Loop() {
+			for name, read := range readers {
+				start := cpuTime()
+				for range 1000 {
+					if err := read(random()); err != nil {
+						b.Fatal(err)
+					}
+				}
+				spent[name] += cpuTime() - start
+			}
+		}
+		for name, d := range spent {
+			b.ReportMetric(float64(d.Nanoseconds())/float64(b.N)/1000, name+"-cpu-ns/read")
+		}
+		b.ReportMetric(float64(spent["native"])/float64(spent["lent"]), "lent/native")
+		b.ReportMetric(float64(spent["native"])/float64(spent["strict"]), "strict/native")
+	})
 }

@@ -5,9 +5,7 @@
 // reproducible, so whoever has the same Go can build the same bytes.
 package wasm
 
-import (
-	_ "embed"
-)
+import _ "embed"
 
 // Module is the guest. It must not be changed.
 //

@@ -15,7 +15,8 @@ type ReadCall struct {
 	Wire   wire.Read // scratch of the skin
 }
 
-// reset empties the call but for its key, and keeps what it has allocated.
+// reset empties the call and keeps what it has allocated. Key and Want are
+// written whole by whoever uses it next.
 func (c *ReadCall) reset() {
 	clear(c.Bufs)
 	c.Ranges, c.Bufs = c.Ranges[:0], c.Bufs[:0]

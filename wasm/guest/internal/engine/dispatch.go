@@ -37,11 +37,11 @@ func (e *Engine) do(ctx context.Context, q *request) (answer, error) {
 		b, err := q.at.array.DecodeSubchunk(ctx, q.data, q.at.buffers.get())
 		return answer{kind: wire.Bytes, bytes: b, from: q.at.buffers}, err
 	case wire.KindOpen:
-		return e.open(ctx, &q.place)
+		return e.open(ctx, q.place)
 	case wire.KindVerify:
-		return e.verify(ctx, &q.place)
+		return e.verify(ctx, q.place)
 	case wire.KindList:
-		entries, err := zarr.List(ctx, e.store(&q.place), q.place.Path, e.options())
+		entries, err := zarr.List(ctx, e.store(q.place), q.place.Path, e.options())
 		if entries == nil {
 			entries = []zarr.Entry{}
 		}

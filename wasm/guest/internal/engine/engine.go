@@ -76,6 +76,7 @@ type Engine struct {
 	handles slots.Table[*object]
 	tokens  tokens
 	live    atomic.Int64
+	panics  atomic.Uint32
 	gate    gate
 	lent    lender
 
@@ -83,7 +84,6 @@ type Engine struct {
 	ended    []uint32   // operations that no run has listed yet
 	marked   []uint32   // operations to cancel in the next run
 	idle     []*worker
-	panics   uint32
 	blocks   map[uint32][]byte // of Alloc, by address
 	blockSum int64
 }

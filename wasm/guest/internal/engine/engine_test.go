@@ -179,8 +179,8 @@ func TestOperations(t *testing.T) {
 			require.Zero(t, e.Box.Waiting)
 			require.Zero(t, e.waiting())
 			require.Zero(t, e.ops.Len())
-			require.Zero(t, e.gate.pinned)
-			require.Zero(t, e.gate.running)
+			require.Zero(t, e.gate.pinned.Load())
+			require.Zero(t, e.gate.running.Load())
 		})
 	}
 }
@@ -356,6 +356,39 @@ func TestCall(t *testing.T) {
 	op, r = e.Call(wire.KindReadSubchunk, nil)
 	require.EqualValues(t, fault.CodeInvalid, op)
 	require.Nil(t, r)
+}
+
+// TestAtOnce runs operations in place, as for a host that says at_once.
+func TestAtOnce(t *testing.T) {
+	f, e, array, cache := desk(t)
+	require.Zero(t, e.Configure([]byte(`{"memory":0,"at_once":true}`)))
+	for i := range int64(16) {
+		op, r := e.Call(wire.KindReadSubchunk, read(array, cache, 0, i))
+		require.Positive(t, op)
+		require.EqualValues(t, wire.OK, r.State)
+		require.EqualValues(t, []uint32{1, uint32(op)}, []uint32{e.Box.Done, e.Done[0]})
+		require.Zero(t, e.Box.Live)
+		require.EqualValues(t, wire.Idle, e.Box.Status)
+		_, b, err := f.take(e, op)
+		require.NoError(t, err)
+		require.Equal(t, want(i), b)
+	}
+	f.damage = func(*ReadCall, int32) int32 { panic("a fault of the guest's") }
+	op, r := e.Call(wire.KindReadSubchunk, read(array, cache, 0, 0))
+	require.EqualValues(t, wire.Panicked, r.State)
+	require.EqualValues(t, 1, e.Box.Panics)
+	e.Drop(uint32(op))
+	f.damage = nil
+	f.later = true
+	op, r = e.Call(wire.KindReadSubchunk, read(array, cache, 0, 0))
+	require.EqualValues(t, wire.Failed, r.State, "a host that breaks its word")
+	require.EqualValues(t, fault.CodeInvalid, r.Code)
+	e.Drop(uint32(op))
+	require.Zero(t, e.ops.Len())
+	require.Zero(t, e.gate.running.Load())
+	require.Zero(t, e.gate.pinned.Load())
+	require.Zero(t, e.Run(0, 0))
+	require.Zero(t, e.Box.Done, "listed once")
 }
 
 func TestAlloc(t *testing.T) {

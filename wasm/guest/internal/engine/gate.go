@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 
 	"github.com/gridhold/gridhold/sdk/fault"
 )
@@ -15,10 +16,12 @@ import (
 type gate struct {
 	limit int64
 
-	mu      sync.Mutex
-	running int64
-	pinned  int64
-	queue   []*ticket
+	running atomic.Int64
+	pinned  atomic.Int64
+	waiting atomic.Int64 // the length of queue: where it is 0, no lock is taken
+
+	mu    sync.Mutex
+	queue []*ticket
 }
 
 type ticket struct {
@@ -30,20 +33,26 @@ type ticket struct {
 // limit is let in alone.
 func (g *gate) enter(ctx context.Context, weight int64) (int64, error) {
 	weight = min(weight, g.limit)
-	g.mu.Lock()
-	if len(g.queue) == 0 {
-		if g.fits(weight) {
-			g.running += weight
-			g.mu.Unlock()
+	if g.waiting.Load() == 0 {
+		if g.running.Add(weight)+g.pinned.Load() <= g.limit {
 			return weight, nil
 		}
-		if g.running == 0 {
-			g.mu.Unlock()
-			return 0, fault.New(fault.ErrLimit, "memory", "", "results that were not dropped fill it")
-		}
+		g.running.Add(-weight)
+	}
+	return g.queued(ctx, weight)
+}
+
+// queued is enter where there may be a queue.
+func (g *gate) queued(ctx context.Context, weight int64) (int64, error) {
+	g.mu.Lock()
+	if len(g.queue) == 0 && g.running.Load() == 0 && !g.fits(weight) {
+		g.mu.Unlock()
+		return 0, fault.New(fault.ErrLimit, "memory", "", "results that were not dropped fill it")
 	}
 	t := &ticket{weight: weight, in: make(chan struct{})}
 	g.queue = append(g.queue, t)
+	g.waiting.Add(1)
+	g.admit() // whoever left before the queue was seen did not
 	g.mu.Unlock()
 
 	select {
@@ -56,11 +65,12 @@ func (g *gate) enter(ctx context.Context, weight int64) (int64, error) {
 	for i, q := range g.queue {
 		if q == t {
 			g.queue = append(g.queue[:i], g.queue[i+1:]...)
+			g.waiting.Add(-1)
 			g.admit()
 			return 0, ctx.Err()
 		}
 	}
-	g.running -= weight // let in at the same moment
+	g.running.Add(-weight) // let in at the same moment
 	g.admit()
 	return 0, ctx.Err()
 }
@@ -69,36 +79,39 @@ func (g *gate) enter(ctx context.Context, weight int64) (int64, error) {
 // third of the limit may lie in results: so no single operation is refused
 // for being large.
 func (g *gate) fits(weight int64) bool {
-	return g.running+g.pinned+weight <= g.limit || g.running == 0 && g.pinned <= g.limit/3
-}
-
-func (g *gate) leave(weight int64) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.running -= weight
-	g.admit()
+	running, pinned := g.running.Load(), g.pinned.Load()
+	return running+pinned+weight <= g.limit || running == 0 && pinned <= g.limit/3
 }
 
 // admit lets in whom it can, in order. With nothing running, the first comes
-// in whatever is pinned: it was not refused when it came.
+// in whatever is pinned: it was not refused when it came. The caller holds
+// mu.
 func (g *gate) admit() {
-	for len(g.queue) > 0 && (g.fits(g.queue[0].weight) || g.running == 0) {
+	for len(g.queue) > 0 && (g.fits(g.queue[0].weight) || g.running.Load() == 0) {
 		t := g.queue[0]
 		g.queue = g.queue[1:]
-		g.running += t.weight
+		g.waiting.Add(-1)
+		g.running.Add(t.weight)
 		close(t.in)
 	}
 }
 
-func (g *gate) pin(n int64) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.pinned += n
+func (g *gate) leave(weight int64) {
+	g.running.Add(-weight)
+	g.freed()
 }
 
+func (g *gate) pin(n int64) { g.pinned.Add(n) }
+
 func (g *gate) unpin(n int64) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.pinned -= n
-	g.admit()
+	g.pinned.Add(-n)
+	g.freed()
+}
+
+func (g *gate) freed() {
+	if g.waiting.Load() > 0 {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.admit()
+	}
 }

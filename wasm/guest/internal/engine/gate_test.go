@@ -40,7 +40,7 @@ func TestGate(t *testing.T) {
 	stop()
 	require.ErrorIs(t, <-left, context.Canceled)
 	g.leave(50)
-	require.Zero(t, g.running)
+	require.Zero(t, g.running.Load())
 	require.Empty(t, g.queue)
 
 	g.pin(50)

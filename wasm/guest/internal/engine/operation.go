@@ -25,7 +25,7 @@ type Operation struct {
 	mu      sync.Mutex
 	ended   bool // Result is final
 	dropped bool
-	left    bool // ended before its goroutine did
+	inPlace bool // run by callAtOnce, which lists it itself
 	err     error
 	done    chan struct{}
 	after   []*afterFunc
@@ -167,16 +167,16 @@ func (e *Engine) end(op *Operation, a answer, err error, panicked bool) {
 	}
 	op.mu.Unlock()
 	e.live.Add(-1)
-	e.mu.Lock()
 	if panicked {
-		e.panics++
+		e.panics.Add(1)
 	}
-	if !dropped {
-		e.ended = append(e.ended, op.id)
-	}
-	e.mu.Unlock()
-	if dropped {
+	switch {
+	case dropped:
 		e.forget(op)
+	case !op.inPlace:
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		e.ended = append(e.ended, op.id)
 	}
 }
 
@@ -187,9 +187,6 @@ func (e *Engine) leave(op *Operation, err error) {
 	if op == nil {
 		return
 	}
-	op.mu.Lock()
-	op.left = true
-	op.mu.Unlock()
 	e.end(op, answer{}, err, false)
 }
 

@@ -100,7 +100,7 @@ func TestCancelBusy(t *testing.T) {
 	require.EqualValues(t, 1, e.Box.Waiting)
 	e.Run(f.answerSome(e, 1), 0)
 	require.Zero(t, e.Box.Waiting)
-	until(t, func() bool { e.Run(0, 0); e.gate.mu.Lock(); defer e.gate.mu.Unlock(); return e.gate.running == 0 })
+	until(t, func() bool { e.Run(0, 0); return e.gate.running.Load() == 0 })
 }
 
 func TestCompletionsOfUnknownTokens(t *testing.T) {

@@ -20,10 +20,10 @@ type request struct {
 
 	handle uint32
 	budget int64
-	place  place
+	place  *place
 
 	weight int64    // bytes that it may take
-	room   [8]int64 // where index lies, if it fits
+	room   [4]int64 // where index lies, if it fits
 }
 
 // place is the request of open, verify and list.
@@ -125,7 +125,8 @@ func (q *request) region() int64 {
 }
 
 func (q *request) parsePlace(req []byte) bool {
-	p := &q.place
+	p := new(place)
+	q.place = p
 	if json.Unmarshal(req, p) != nil {
 		return false
 	}

@@ -109,7 +109,7 @@ func (e *Engine) report() (more bool) {
 	e.ended = e.ended[:rest]
 	b := &e.Box
 	b.Done, b.Live, b.Waiting = uint32(n), uint32(live), uint32(waiting)
-	b.Panics, b.Orphans = e.panics, orphans
+	b.Panics, b.Orphans = e.panics.Load(), orphans
 	return rest > 0
 }
 
@@ -141,10 +141,10 @@ func (e *Engine) callAtOnce(kind uint32, req []byte) (id int32, result *wire.Res
 	if code < 0 {
 		return int32(code), nil
 	}
+	op.inPlace = true
 	e.run(op)
-	e.Box.Status = wire.Idle
-	if e.report() {
-		e.Box.Status = wire.More
-	}
+	b := &e.Box
+	b.Status, b.Live, b.Panics = wire.Idle, uint32(e.live.Load()), e.panics.Load()
+	b.Done, e.Done[0] = 1, op.id
 	return int32(op.id), &op.Result
 }

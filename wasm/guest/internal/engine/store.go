@@ -29,6 +29,7 @@ func (s store) ReadInto(ctx context.Context, key string, off int64, dst []byte, 
 	if len(dst) > math.MaxInt32 {
 		return 0, storage.ObjectInfo{}, tooLarge(key)
 	}
+	// The key needs no check: its index or metadata were read before.
 	w, err := s.begin(key, want, 0)
 	if err != nil {
 		return 0, storage.ObjectInfo{}, err
@@ -61,6 +62,9 @@ func (s store) ReadShared(ctx context.Context, key string, rs []storage.Range, w
 // the object does not grow meanwhile.
 func (s store) readRanges(ctx context.Context, key string, rs []storage.Range, want storage.Version, flags uint32) ([][]byte, storage.ObjectInfo, error) {
 	none := storage.ObjectInfo{Size: -1}
+	if err := storage.CheckKey(key); err != nil {
+		return nil, none, err
+	}
 	for _, r := range rs {
 		if err := storage.CheckRange(key, r); err != nil {
 			return nil, none, err
@@ -127,14 +131,8 @@ func (s store) begin(key string, want storage.Version, flags uint32) (*waiter, e
 		return nil, err
 	}
 	c := &w.read
-	if string(c.Key) != key { // the key of the last read is still there, and good
-		if err := storage.CheckKey(key); err != nil {
-			s.engine.tokens.put(w)
-			return nil, err
-		}
-		c.Key = append(c.Key[:0], key...)
-	}
 	c.Store, c.Flags = s.id, flags
+	c.Key = append(c.Key[:0], key...)
 	c.Want = append(c.Want[:0], want...)
 	return w, nil
 }
