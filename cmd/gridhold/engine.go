@@ -29,6 +29,9 @@ type array interface {
 	// region returns the elements of [start, stop). The memory is the
 	// array's again at the next call.
 	region(ctx context.Context, start, stop []int64) ([]byte, error)
+	// copyOfRegion is region into memory of the caller's; it may be called
+	// from several goroutines.
+	copyOfRegion(ctx context.Context, start, stop []int64) ([]byte, error)
 	Close() error
 }
 

@@ -61,6 +61,10 @@ func (m *machineArray) encodedSubchunk(ctx context.Context, index []int64) ([]by
 	return m.RetrieveEncodedSubchunk(ctx, index, zarr.ReadOptions{Cache: m.cache})
 }
 
+func (m *machineArray) copyOfRegion(ctx context.Context, start, stop []int64) ([]byte, error) {
+	return m.RetrieveRegion(ctx, start, stop, zarr.ReadOptions{Cache: m.cache})
+}
+
 func (m *machineArray) region(ctx context.Context, start, stop []int64) (_ []byte, err error) {
 	m.buf, err = m.RetrieveRegion(ctx, start, stop, zarr.ReadOptions{Cache: m.cache, Dst: m.buf})
 	return m.buf, err

@@ -27,9 +27,13 @@ func create(name string, stdout io.Writer) (*output, error) {
 	}
 	// A sibling, so that the rename stays within one file system; opened
 	// with the modes of any new file, which os.CreateTemp does not give.
-	sibling := filepath.Join(filepath.Dir(name), "."+filepath.Base(name)+"."+rand.Text()[:8])
-	f, err := os.OpenFile(sibling, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	f, err := os.OpenFile(sibling(name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	return &output{Writer: f, file: f, name: name}, err
+}
+
+// sibling is a new name beside another, on the same file system.
+func sibling(name string) string {
+	return filepath.Join(filepath.Dir(name), "."+filepath.Base(name)+"."+rand.Text()[:8])
 }
 
 // close gives the file its name if writing went well, and removes it

@@ -34,7 +34,7 @@ Exit status: 0 fine, 1 failed, 2 wrong usage, 3 found damage.`,
 	f.BoolVar(&g.json, "json", false, "print descriptions as JSON")
 	f.StringVar(&g.path, "path", "", "node inside the group that URL names")
 	f.StringVar(&g.compileCache, "compile-cache", "auto", "`directory` for the compiled sandbox; auto: the user's cache directory; none")
-	root.AddCommand(newInfo(g), newRead(g), newVerify(g), newList(g))
+	root.AddCommand(newInfo(g), newRead(g), newVerify(g), newList(g), newCopy(g))
 	return root
 }
 

@@ -71,6 +71,10 @@ func (s *sandboxArray) encodedSubchunk(ctx context.Context, index []int64) ([]by
 	return s.RetrieveEncodedSubchunk(ctx, index, host.ReadOptions{Cache: s.cache})
 }
 
+func (s *sandboxArray) copyOfRegion(ctx context.Context, start, stop []int64) ([]byte, error) {
+	return s.RetrieveRegion(ctx, start, stop, host.ReadOptions{Cache: s.cache})
+}
+
 func (s *sandboxArray) region(ctx context.Context, start, stop []int64) (_ []byte, err error) {
 	s.buf, err = s.RetrieveRegion(ctx, start, stop, host.ReadOptions{Cache: s.cache, Dst: s.buf})
 	return s.buf, err

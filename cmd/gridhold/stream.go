@@ -28,7 +28,10 @@ func stream(ctx context.Context, a array, w io.Writer, start, stop []int64, slab
 		_, err = w.Write(elements)
 		return err
 	}
-	edge := d.SubchunkShape[axis]
+	edge := int64(1)
+	if d.SubchunkShape != nil { // nil: chunks of many shapes
+		edge = d.SubchunkShape[axis]
+	}
 	row := volume(d.ItemSize, shapeOf(start[axis+1:], stop[axis+1:])) // bytes of one element along axis
 	step := slab / row / edge * edge
 	if step == 0 {

@@ -3,7 +3,9 @@ package zarr
 import (
 	"context"
 	"encoding/json"
+	"runtime"
 	"strconv"
+	"sync"
 
 	"github.com/gridhold/gridhold/sdk/fault"
 )
@@ -15,47 +17,56 @@ type Copied struct {
 }
 
 // Copy writes all elements of src into dst, an array of the same shape and
-// data type that may be cut and encoded otherwise. It goes chunk by chunk of
-// dst (shard by shard), so that about one of them is in memory at a time, and
-// calls progress (nil: none) after each. ErrInvalid if the arrays do not
-// match; otherwise the errors of reading and of writing. What was written
-// before an error stays.
+// data type that may be cut and encoded otherwise. ErrInvalid if the arrays do
+// not match; otherwise as Fill.
 func Copy(ctx context.Context, dst, src *Array, progress func(Copied)) error {
 	if from, to := typeText(src.meta.dtype), typeText(dst.meta.dtype); from != to {
 		return fault.New(fault.ErrInvalid, "zarr", "copy", "from "+from+" to "+to)
 	}
-	if len(dst.Shape()) != len(src.Shape()) || !equal(dst.Shape(), src.Shape()) {
+	if !equal(dst.Shape(), src.Shape()) {
 		return fault.New(fault.ErrInvalid, "zarr", "copy", "from shape "+tuple(src.Shape())+" to "+tuple(dst.Shape()))
 	}
-	chunks, _ := product(dst.grid...)
-	done := Copied{Total: chunks}
 	cache := src.ShardCache(CacheOptions{})
-	idx := make([]int64, len(dst.grid))
-	var buf []byte
-	for k := range chunks {
-		unravel(k, dst.grid, idx)
-		start, stop := dst.chunkBounds(idx)
+	return dst.Fill(ctx, func(ctx context.Context, start, stop []int64) ([]byte, error) {
+		return src.RetrieveRegion(ctx, start, stop, ReadOptions{Cache: cache})
+	}, progress)
+}
+
+// Fill writes all elements of the array. read gives those of a region, as
+// RetrieveRegion does; it is called from several goroutines. The array is
+// filled chunk by chunk (shard by shard), as many at a time as there are
+// processors, so that no more of them are in memory. progress (nil: none) is
+// called after each, one call at a time. Errors are those of read and of
+// StoreRegion; what was written before stays.
+func (a *Array) Fill(ctx context.Context, read func(ctx context.Context, start, stop []int64) ([]byte, error), progress func(Copied)) error {
+	chunks, _ := product(a.grid...)
+	done := Copied{Total: chunks}
+	var mu sync.Mutex
+	return parallel(int(chunks), runtime.GOMAXPROCS(0), func(k int) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		idx := make([]int64, len(a.grid))
+		unravel(int64(k), a.grid, idx)
+		start, stop := a.chunkBounds(idx)
 		for i := range stop {
-			stop[i] = min(stop[i], dst.Shape()[i])
+			stop[i] = min(stop[i], a.meta.shape[i])
 		}
-		var err error
-		if buf, err = src.RetrieveRegion(ctx, start, stop, ReadOptions{Cache: cache, Dst: buf}); err != nil {
+		data, err := read(ctx, start, stop)
+		if err != nil {
 			return err
 		}
-		if err := dst.StoreRegion(ctx, start, stop, buf); err != nil {
+		if err := a.StoreRegion(ctx, start, stop, data); err != nil {
 			return err
 		}
-		done.Chunks, done.Bytes = k+1, done.Bytes+int64(len(buf))
+		mu.Lock()
+		defer mu.Unlock()
+		done.Chunks, done.Bytes = done.Chunks+1, done.Bytes+int64(len(data))
 		if progress != nil {
 			progress(done)
 		}
-		if dst.o.Tick != nil {
-			if err := dst.o.Tick(ctx); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // Like describes an array as it is, to be changed and created elsewhere: for
@@ -67,11 +78,8 @@ func (a *Array) Like() (ArraySpec, error) {
 		return ArraySpec{}, fault.New(fault.ErrUnsupported, "zarr", "/"+a.path, "chunks of many shapes; say which shape they are to have")
 	}
 	s := ArraySpec{
-		Shape: a.Shape(), ChunkShape: a.ChunkShape(), DataType: typeText(a.meta.dtype),
-		FillValue: a.meta.fillText, Attributes: a.meta.attributes, DimensionNames: a.meta.names,
-	}
-	if a.meta.format == 2 {
-		s.FillValue = v2Fill(a.meta.dtype, a.meta.fillText)
+		Shape: a.Shape(), ChunkShape: a.ChunkShape(), DataType: a.TypeText(),
+		FillValue: a.FillText(), Attributes: a.meta.attributes, DimensionNames: a.meta.names,
 	}
 	if a.shards != nil {
 		s.SubchunkShape = a.subEdge
@@ -79,6 +87,22 @@ func (a *Array) Like() (ArraySpec, error) {
 	}
 	return s, nil
 }
+
+// TypeText is the data type as ArraySpec has it, also of an array of Zarr v2.
+func (a *Array) TypeText() string { return typeText(a.meta.dtype) }
+
+// FillText is the fill value as ArraySpec has it, also of an array of Zarr v2.
+func (a *Array) FillText() json.RawMessage {
+	if a.meta.format == 2 {
+		return v2Fill(a.meta.dtype, a.meta.fillText)
+	}
+	return a.meta.fillText
+}
+
+// Serializer is the codec that turns elements of the array's type into bytes
+// where nothing else is wanted: "bytes", little endian, or the one that the
+// type needs.
+func (a *Array) Serializer() Codec { return serializerFor(a.meta.dtype) }
 
 // typeJSON is a data type as metadata has it: a string or an object.
 func typeJSON(t DataType) json.RawMessage {

@@ -1,0 +1,265 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gridhold/gridhold/native/file"
+	"github.com/gridhold/gridhold/sdk/fault"
+	"github.com/gridhold/gridhold/sdk/storage"
+	"github.com/gridhold/gridhold/sdk/zarr"
+)
+
+// copyFlags say how the copy is to be cut and encoded.
+type copyFlags struct {
+	chunks, shards, codec, order string
+	indexAtStart, overwrite      bool
+}
+
+func newCopy(g *globals) *cobra.Command {
+	var f copyFlags
+	c := &cobra.Command{
+		Use:   "copy SRC DST",
+		Short: "Copy an array or a group, cut and encoded otherwise if you like",
+		Long: `Copy an array, or a group with all that is below it, into a new directory of
+Zarr v3. Without flags the copy is cut as the source is and compressed with zstd.
+
+DST appears when it is whole. It must not be there yet, or be an empty
+directory; --overwrite replaces an array or group, and nothing else.`,
+		Args: cobra.ExactArgs(2),
+		RunE: func(c *cobra.Command, args []string) (err error) {
+			s, err := open(c.Context(), g, args[0])
+			if err != nil {
+				return failed(args[0], err)
+			}
+			defer func() { err = errors.Join(err, failed(args[0], s.Close())) }()
+			target, err := newTarget(args[1], f.overwrite)
+			if err != nil {
+				return failed(args[1], err)
+			}
+			p := newProgress(c.ErrOrStderr())
+			return target.close(copyNodes(c.Context(), s, target.store, f, p))
+		},
+	}
+	fl := c.Flags()
+	fl.StringVar(&f.chunks, "chunks", "", "shape `a,b` of a chunk; of a subchunk, if the copy is sharded")
+	fl.StringVar(&f.shards, "shards", "", "shape `a,b` of a shard; none: the copy is not sharded")
+	fl.StringVar(&f.codec, "codec", "", "`zstd[:level]|gzip[:level]|none`, or a JSON list of codecs as metadata has it")
+	fl.StringVar(&f.order, "order", "c", "`c|morton`: order of subchunks within a shard")
+	fl.BoolVar(&f.indexAtStart, "index-at-start", false, "put the index of a shard in front")
+	fl.BoolVar(&f.overwrite, "overwrite", false, "replace the array or group that DST is")
+	return c
+}
+
+// copyNodes copies the node that the source names, and those below it.
+func copyNodes(ctx context.Context, s *source, to storage.Store, f copyFlags, p *progress) error {
+	o := zarr.Options{}
+	if f.order == "morton" {
+		o.SubchunkOrder = zarr.MortonOrder
+	} else if f.order != "c" {
+		return usagef("--order %s: want c or morton", f.order)
+	}
+	n, err := zarr.Open(ctx, s.store, s.path, o)
+	if err != nil {
+		return failed(s.path, err)
+	}
+	g, ok := n.(*zarr.Group)
+	if !ok {
+		return copyArray(ctx, s, n.(*zarr.Array), to, "", f, o, p)
+	}
+	if _, err := zarr.CreateGroup(ctx, to, "", g.Attributes(), o); err != nil {
+		return err
+	}
+	nodes, err := zarr.List(ctx, s.store, s.path, o)
+	if err != nil {
+		return err
+	}
+	for _, e := range nodes {
+		path := strings.TrimPrefix(strings.TrimPrefix(e.Path, s.path), "/")
+		switch n, err := zarr.Open(ctx, s.store, e.Path, o); n := n.(type) {
+		case *zarr.Array:
+			err = copyArray(ctx, s, n, to, path, f, o, p)
+			if err != nil {
+				return err
+			}
+		case *zarr.Group:
+			if _, err := zarr.CreateGroup(ctx, to, path, n.Attributes(), o); err != nil {
+				return err
+			}
+		default:
+			return err
+		}
+	}
+	return nil
+}
+
+// copyArray copies one array. Its elements are read by the engine.
+func copyArray(ctx context.Context, s *source, src *zarr.Array, to storage.Store, path string, f copyFlags, o zarr.Options, p *progress) error {
+	spec, err := f.spec(src)
+	if err != nil {
+		return err
+	}
+	from, err := s.engine.openArray(ctx, s.store, src.Path())
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	dst, err := zarr.CreateArray(ctx, to, path, spec, o)
+	if err != nil {
+		return err
+	}
+	p.begin("/" + path)
+	defer p.end()
+	return dst.Fill(ctx, from.copyOfRegion, p.step)
+}
+
+// spec is what the copy of an array is to be.
+func (f copyFlags) spec(src *zarr.Array) (zarr.ArraySpec, error) {
+	spec, err := src.Like()
+	if f.chunks == "" && err != nil {
+		return spec, err
+	}
+	if err != nil { // chunks of many shapes
+		spec = zarr.ArraySpec{Shape: src.Shape(), FillValue: src.FillText(), DataType: src.TypeText(), Attributes: src.Attributes(), DimensionNames: src.DimensionNames()}
+	}
+	axes := len(spec.Shape)
+	if f.shards == "none" && spec.SubchunkShape != nil {
+		spec.ChunkShape, spec.SubchunkShape = spec.SubchunkShape, nil
+	}
+	if f.chunks != "" {
+		chunk, err := parseShape("--chunks", f.chunks, axes)
+		if err != nil {
+			return spec, err
+		}
+		if spec.SubchunkShape != nil || f.shards != "" && f.shards != "none" {
+			spec.SubchunkShape = chunk
+		} else {
+			spec.ChunkShape = chunk
+		}
+	}
+	if f.shards != "" && f.shards != "none" {
+		shard, err := parseShape("--shards", f.shards, axes)
+		if err != nil {
+			return spec, err
+		}
+		if spec.SubchunkShape == nil {
+			spec.SubchunkShape = spec.ChunkShape
+		}
+		spec.ChunkShape = shard
+	}
+	spec.IndexAtStart = spec.IndexAtStart || f.indexAtStart
+	spec.Codecs, err = parseCodec(f.codec, src)
+	return spec, err
+}
+
+func parseShape(flag, text string, axes int) ([]int64, error) {
+	at, err := parseIndex(flag, text)
+	if err != nil {
+		return nil, err
+	}
+	if len(*at) != axes {
+		return nil, usagef("%s %s: the array has %d axes", flag, text, axes)
+	}
+	return *at, nil
+}
+
+// parseCodec reads --codec. "" leaves the choice to the library.
+func parseCodec(text string, src *zarr.Array) ([]zarr.Codec, error) {
+	if text == "" {
+		return nil, nil
+	}
+	if strings.HasPrefix(text, "[") {
+		var cs []zarr.Codec
+		if err := json.Unmarshal([]byte(text), &cs); err != nil {
+			return nil, usagef("--codec: %v", err)
+		}
+		return cs, nil
+	}
+	name, level, _ := strings.Cut(text, ":")
+	serial := []zarr.Codec{src.Serializer()}
+	config := map[string]string{"zstd": `{"level":3,"checksum":false}`, "gzip": `{"level":6}`}[name]
+	if level != "" {
+		if _, err := parseNumber(strings.TrimPrefix(level, "-")); err != nil {
+			return nil, usagef("--codec %s: want a number after the colon", text)
+		}
+		config = map[string]string{"zstd": `{"level":` + level + `,"checksum":false}`, "gzip": `{"level":` + level + `}`}[name]
+	}
+	switch {
+	case name == "none" && level == "":
+		return serial, nil
+	case config == "":
+		return nil, usagef("--codec %s: want zstd, gzip, none or a JSON list", text)
+	}
+	return append(serial, zarr.Codec{Name: name, Configuration: json.RawMessage(config)}), nil
+}
+
+// target is the directory that a copy goes to: another one beside it, until
+// the copy is whole.
+type target struct {
+	name, beside string
+	store        *file.Store
+	replace      bool
+}
+
+func newTarget(name string, overwrite bool) (*target, error) {
+	t := &target{name: strings.TrimRight(name, "/"), replace: overwrite}
+	entries, err := os.ReadDir(t.name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return nil, err
+	case len(entries) == 0:
+		t.replace = true
+	case !overwrite:
+		return nil, fault.New(fault.ErrExists, "directory", "", "is not empty")
+	case !isNode(entries):
+		return nil, fault.New(fault.ErrExists, "directory", "", "is neither an array nor a group, and is left alone")
+	}
+	t.beside = sibling(t.name)
+	if err := os.Mkdir(t.beside, 0o777); err != nil {
+		return nil, err
+	}
+	if t.store, err = file.Open(t.beside, file.Options{}); err != nil {
+		os.Remove(t.beside)
+		return nil, err
+	}
+	return t, nil
+}
+
+func isNode(entries []fs.DirEntry) bool {
+	for _, e := range entries {
+		switch e.Name() {
+		case "zarr.json", ".zarray", ".zgroup":
+			return true
+		}
+	}
+	return false
+}
+
+// close gives the copy its name if it went well, and removes it otherwise.
+func (t *target) close(err error) error {
+	err = errors.Join(err, t.store.Close())
+	if err == nil && t.replace {
+		old := sibling(t.name)
+		if err = os.Rename(t.name, old); err == nil {
+			if err = os.Rename(t.beside, t.name); err != nil {
+				os.Rename(old, t.name)
+			} else {
+				os.RemoveAll(old)
+			}
+		}
+	} else if err == nil {
+		err = os.Rename(t.beside, t.name)
+	}
+	if err != nil {
+		os.RemoveAll(t.beside)
+		return failed(t.name, err)
+	}
+	return nil
+}
