@@ -132,7 +132,8 @@ func typeText(t DataType) string {
 			if i > 0 {
 				config += ","
 			}
-			config += `{"name":` + strconv.Quote(f.name) + `,"data_type":` + string(typeJSON(f.dtype)) + `}`
+			name, _ := json.Marshal(f.name) // a string: it cannot fail
+			config += `{"name":` + string(name) + `,"data_type":` + string(typeJSON(f.dtype)) + `}`
 		}
 		return `{"name":"struct","configuration":` + config + `]}}`
 	default:

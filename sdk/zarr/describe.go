@@ -13,7 +13,8 @@ type ArrayDescription struct {
 	ZarrFormat int    `json:"zarr_format"`
 
 	Shape          []int64         `json:"shape"`
-	ChunkShape     []int64         `json:"chunk_shape"`
+	ChunkShape     []int64         `json:"chunk_shape"`           // null where chunks differ
+	ChunkEdges     [][][2]int64    `json:"chunk_edges,omitempty"` // where they do: per axis [length, count] of neighbours that are alike
 	ChunkGridShape []int64         `json:"chunk_grid_shape"`
 	DataType       string          `json:"data_type"`      // its name
 	DataTypeJSON   json.RawMessage `json:"data_type_json"` // as v3 metadata has it: the name, or an object with lengths, units, fields
@@ -23,13 +24,13 @@ type ArrayDescription struct {
 
 	IsSharded              bool    `json:"is_sharded"`
 	ExclusivelySharded     bool    `json:"exclusively_sharded"`
-	OrderTransposed        bool    `json:"order_transposed"` // a transposition lies around the shards
-	SubchunkShape          []int64 `json:"subchunk_shape"`   // null if not sharded
-	EffectiveSubchunkShape []int64 `json:"effective_subchunk_shape"`
+	OrderTransposed        bool    `json:"order_transposed"`         // a transposition lies around the shards
+	SubchunkShape          []int64 `json:"subchunk_shape"`           // null if not sharded
+	EffectiveSubchunkShape []int64 `json:"effective_subchunk_shape"` // null if not sharded and chunks differ
 	SubchunkGridShape      []int64 `json:"subchunk_grid_shape"`
-	ChunksPerShard         []int64 `json:"chunks_per_shard,omitempty"` // stored axes
+	ChunksPerShard         []int64 `json:"chunks_per_shard,omitempty"` // stored axes; absent where shards differ
 	IndexLocation          string  `json:"index_location,omitempty"`
-	IndexSize              int64   `json:"index_size,omitempty"` // bytes as stored
+	IndexSize              int64   `json:"index_size,omitempty"` // bytes as stored; absent where shards differ
 
 	Codecs         json.RawMessage `json:"codecs"`
 	SubchunkCodecs json.RawMessage `json:"subchunk_codecs"` // those that one subchunk is decoded with
@@ -52,13 +53,19 @@ func (a *Array) Describe() any {
 		Codecs: m.codecText, SubchunkCodecs: m.codecs.text,
 		ChunkKeyEncoding: m.keys, Attributes: m.attributes,
 	}
+	unequal, isUnequal := m.grid.(rectilinear)
+	if isUnequal {
+		d.ChunkEdges = unequal.runs()
+	}
 	if s := a.shards; s != nil {
-		d.ChunksPerShard, d.IndexSize, d.IndexLocation = s.regular.per, s.regular.indexSize, "end"
+		d.SubchunkCodecs, d.IndexLocation = s.inner.text, "end"
 		if s.atStart {
 			d.IndexLocation = "start"
 		}
-		d.SubchunkCodecs = s.inner.text
-		d.HostReadable = d.ExclusivelySharded && s.inner.sharding() == nil
+		if !isUnequal {
+			d.ChunksPerShard, d.IndexSize = s.regular.per, s.regular.indexSize
+			d.HostReadable = d.ExclusivelySharded && s.inner.sharding() == nil
+		}
 	}
 	if m.names != nil {
 		d.DimensionNames = nullable(m.names)

@@ -49,6 +49,24 @@ func (g rectilinear) edges(axis int) []int64 {
 	return slices.Compact(out)
 }
 
+// runs are the lengths of the chunks along each axis, in order: a length, and
+// how many chunks beside each other have it.
+func (g rectilinear) runs() [][][2]int64 {
+	out := make([][][2]int64, len(g.origins))
+	for axis, o := range g.origins {
+		out[axis] = [][2]int64{}
+		for i := 1; i < len(o); i++ {
+			n := o[i] - o[i-1]
+			if last := len(out[axis]) - 1; last >= 0 && out[axis][last][0] == n {
+				out[axis][last][1]++
+				continue
+			}
+			out[axis] = append(out[axis], [2]int64{n, 1})
+		}
+	}
+	return out
+}
+
 func (g rectilinear) largest() []int64 {
 	s := make([]int64, len(g.counts))
 	for axis := range s {
