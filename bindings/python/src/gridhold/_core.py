@@ -112,7 +112,7 @@ class ArrayCore(Node):
         info = self.info
         self.shape: Index = tuple(info["shape"])
         self.grid: Index = tuple(info["subchunk_grid_shape"])
-        self.subchunk: Index = tuple(info["effective_subchunk_shape"])
+        self.subchunk: Index = tuple(info["effective_subchunk_shape"] or ())  # () where chunks differ
         self.dtype = _dtype(info["data_type"])
         self._fill = np.frombuffer(bytes.fromhex(info["fill_hex"]), self.dtype)[0]
         self._nbytes = math.prod(self.subchunk) * self.dtype.itemsize
@@ -121,7 +121,7 @@ class ArrayCore(Node):
         self._lent: Lent | None = place.lent
         # A subchunk that the guest would refuse for its size is the guest's to refuse.
         self.host_readable = bool(
-            place.lent and info["is_sharded"] and info.get("host_readable") and self._nbytes <= runtime.memory // 4
+            place.lent and info["is_sharded"] and info["chunk_shape"] and info.get("host_readable") and self._nbytes <= runtime.memory // 4
         )
         if self.host_readable:
             self._chain = chain(info["subchunk_codecs"], self.dtype, self.subchunk, strict=runtime.strict)
