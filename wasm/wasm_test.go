@@ -151,7 +151,7 @@ func TestPage(t *testing.T) {
 			kinds++
 		}
 	}
-	require.Equal(t, kinds, wire.KindLocate)
+	require.Equal(t, kinds, wire.KindLocateSubchunks)
 	require.Empty(t, wire.KindName(uint32(kinds)+1))
 
 	codes := map[fault.Code]string{}

@@ -118,8 +118,15 @@ func (a *Array) LocateSubchunks(ctx context.Context, idxs [][]int64, o ReadOptio
 	if o.Cache == nil {
 		o.Cache = a.ShardCache(CacheOptions{})
 	}
+	places, err := a.places(idxs, o)
+	if err != nil {
+		return nil, err
+	}
 	out := make([]Location, len(idxs))
+	reload, reloaded := o.Reload, map[int64]bool{} // each shard's index once
 	for i, idx := range idxs {
+		o.Reload = reload && !reloaded[places[i].shard]
+		reloaded[places[i].shard] = true
 		l, ok, err := a.Locate(ctx, idx, o)
 		if err != nil {
 			return nil, err

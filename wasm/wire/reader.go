@@ -51,6 +51,9 @@ func (r *Reader) Rest() []byte {
 	return b
 }
 
+// Bad reports whether the request was not well formed up to here.
+func (r *Reader) Bad() bool { return r.bad }
+
 // Done reports whether the request was well formed and read to its end.
 func (r *Reader) Done() bool { return !r.bad && len(r.rest) == 0 }
 

@@ -10,7 +10,7 @@ package wire
 // The version of the ABI.
 const (
 	Major = 1
-	Minor = 0
+	Minor = 1
 )
 
 // Pending is what an import answers when the answer comes later.
@@ -32,6 +32,8 @@ const (
 	KindVerify          = 12
 	KindList            = 13
 	KindLocate          = 14
+	KindReadSubchunks   = 15
+	KindLocateSubchunks = 16
 )
 
 // KindName is the name of a kind of operation, "" of one that is not known.
@@ -46,7 +48,7 @@ var kindNames = [...]string{
 	KindOpen: "open", KindClose: "close", KindCacheNew: "cache_new", KindCacheStats: "cache_stats", KindCacheClear: "cache_clear",
 	KindCacheInvalidate: "cache_invalidate", KindReadSubchunk: "read_subchunk", KindReadEncoded: "read_encoded",
 	KindReadRegion: "read_region", KindShardTable: "shard_table", KindDecode: "decode", KindVerify: "verify", KindList: "list",
-	KindLocate: "locate",
+	KindLocate: "locate", KindReadSubchunks: "read_subchunks", KindLocateSubchunks: "locate_subchunks",
 }
 
 // Flags of requests.
@@ -55,6 +57,10 @@ const (
 	FlagReload          = 2 // reads: drop the shard's index first
 	FlagRememberMissing = 1 // cache_new
 )
+
+// PlaceRaw is a flag of a place in gh_places: its bytes are the elements
+// themselves.
+const PlaceRaw = 1
 
 // Flags of gh_read and gh_fetch.
 const (

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"encoding/json"
+	"errors"
 
 	"github.com/gridhold/gridhold/sdk/fault"
 	"github.com/gridhold/gridhold/sdk/storage"
@@ -33,6 +34,10 @@ func (e *Engine) do(ctx context.Context, q *request) (answer, error) {
 		return e.shardTable(ctx, q)
 	case wire.KindLocate:
 		return e.locate(ctx, q)
+	case wire.KindReadSubchunks:
+		return e.readSubchunks(ctx, q)
+	case wire.KindLocateSubchunks:
+		return e.locateSubchunks(ctx, q)
 	case wire.KindDecode:
 		b, err := q.at.array.DecodeSubchunk(ctx, q.data, q.at.buffers.get())
 		return answer{kind: wire.Bytes, bytes: b, from: q.at.buffers}, err
@@ -41,7 +46,7 @@ func (e *Engine) do(ctx context.Context, q *request) (answer, error) {
 	case wire.KindVerify:
 		return e.verify(ctx, q.place)
 	case wire.KindList:
-		entries, err := zarr.List(ctx, e.store(q.place), q.place.Path, e.options())
+		entries, err := zarr.List(ctx, e.store(q.place), q.place.Path, e.optionsAt(q.place))
 		if entries == nil {
 			entries = []zarr.Entry{}
 		}
@@ -72,19 +77,12 @@ func (e *Engine) doCache(q *request) (answer, error) {
 }
 
 func (e *Engine) open(ctx context.Context, p *place) (answer, error) {
-	st := e.store(p)
-	var node zarr.Node
-	var err error
-	switch p.Node {
-	case "array":
-		node, err = nodeOf(zarr.OpenArray(ctx, st, p.Path, e.options()))
-	case "group":
-		node, err = nodeOf(zarr.OpenGroup(ctx, st, p.Path, e.options()))
-	default:
-		node, err = zarr.Open(ctx, st, p.Path, e.options())
-	}
+	node, err := e.find(ctx, p)
 	if err != nil {
 		return answer{}, err
+	}
+	if p.Node != "any" && p.Node != node.Kind() {
+		return answer{}, fault.New(fault.ErrInvalid, "zarr", "/"+p.Path, "is of the kind "+node.Kind()+", want "+p.Node)
 	}
 	a, err := inJSON(node.Describe(), nil)
 	if err != nil {
@@ -105,12 +103,26 @@ func (e *Engine) open(ctx context.Context, p *place) (answer, error) {
 	return a, err
 }
 
-// nodeOf keeps a typed nil from becoming a Node.
-func nodeOf[N zarr.Node](n N, err error) (zarr.Node, error) {
-	if err != nil {
-		return nil, err
+// find opens a node: from the consolidated metadata of the root if that is
+// asked for and there is some.
+func (e *Engine) find(ctx context.Context, p *place) (zarr.Node, error) {
+	st, o := e.store(p), e.optionsAt(p)
+	if p.Consolidated && p.Path != "" {
+		root, err := zarr.Open(ctx, st, "", o)
+		if err != nil && !errors.Is(err, fault.ErrNotFound) {
+			return nil, err
+		}
+		if g, ok := root.(*zarr.Group); ok {
+			return g.Open(ctx, p.Path)
+		}
 	}
-	return n, nil
+	return zarr.Open(ctx, st, p.Path, o)
+}
+
+func (e *Engine) optionsAt(p *place) zarr.Options {
+	o := e.options()
+	o.Consolidated = p.Consolidated
+	return o
 }
 
 // store returns the store that a request names.

@@ -94,7 +94,7 @@ func TestOperations(t *testing.T) {
 			f.later = later
 			f.stores[1] = shards()
 			e := New(f)
-			require.EqualValues(t, 1<<16, e.Box.ABI)
+			require.EqualValues(t, wire.Major<<16|wire.Minor, e.Box.ABI)
 
 			r, b, err := f.call(e, wire.KindOpen, []byte(openHost))
 			require.NoError(t, err)
@@ -242,6 +242,9 @@ func TestBadRequests(t *testing.T) {
 		req  []byte
 		code fault.Code
 	}{
+		"a batch cut short":    {wire.KindReadSubchunks, u32s(array, 0, 0, 1, 1<<20, 0, 0), fault.CodeInvalid},
+		"too large a batch":    {wire.KindLocateSubchunks, u32s(array, 0, 0, 0, 1<<20+1), fault.CodeLimit},
+		"a batch of no array":  {wire.KindReadSubchunks, u32s(0, 0, 0, 1, 0), fault.CodeClosed},
 		"a byte too many":      {wire.KindReadSubchunk, append(good[:len(good):len(good)], 0), fault.CodeInvalid},
 		"absurd dimensions":    {wire.KindReadSubchunk, u32s(array, 0, 0, 1<<31), fault.CodeInvalid},
 		"no such handle":       {wire.KindReadSubchunk, read(array+1, 0, 0, 1), fault.CodeClosed},

@@ -10,13 +10,14 @@ import (
 // request is what gh_start was given, taken apart and checked. It holds no
 // memory of the host's.
 type request struct {
-	kind  uint32
-	flags uint32
-	at    *object // array, group or cache that it is about
-	cache *object
-	index []int64
-	stop  []int64
-	data  []byte // of decode
+	kind    uint32
+	flags   uint32
+	at      *object // array, group or cache that it is about
+	cache   *object
+	index   []int64
+	stop    []int64
+	data    []byte    // of decode
+	indices [][]int64 // of a batch
 
 	handle uint32
 	budget int64
@@ -35,8 +36,9 @@ type place struct {
 		ForbiddenIsMissing bool   `json:"forbidden_is_missing"`
 		NoSuffix           bool   `json:"no_suffix"`
 	} `json:"store"`
-	Path string `json:"path"`
-	Node string `json:"node"`
+	Path         string `json:"path"`
+	Node         string `json:"node"`
+	Consolidated bool   `json:"consolidated"`
 }
 
 // someBytes is the weight of what is small: metadata, lists, statistics.
@@ -76,6 +78,8 @@ func (e *Engine) parse(q *request, kind uint32, req []byte) fault.Code {
 		return closedUnless(&r, q.at != nil)
 	case wire.KindReadSubchunk, wire.KindReadEncoded, wire.KindShardTable, wire.KindLocate, wire.KindReadRegion:
 		return e.parseRead(q, &r)
+	case wire.KindReadSubchunks, wire.KindLocateSubchunks:
+		return e.parseBatch(q, &r)
 	case wire.KindDecode:
 		q.at = e.arrayOf(r.U32())
 		q.data = append([]byte(nil), r.Rest()...)
