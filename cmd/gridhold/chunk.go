@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/hex"
 	"io"
 	"math"
 	"slices"
@@ -18,21 +17,18 @@ import (
 // stored there.
 func writeChunk(ctx context.Context, a array, w io.Writer, at []int64) error {
 	d := a.shape()
-	start, stop := make([]int64, len(at)), make([]int64, len(at))
-	inside := true
-	for i, n := range d.ChunkShape {
-		start[i] = at[i] * n
-		stop[i] = min(start[i]+n, d.Shape[i])
-		inside = inside && stop[i]-start[i] == n
+	start, shape := d.chunk(at)
+	stop := make([]int64, len(at))
+	for i := range at {
+		stop[i] = min(start[i]+shape[i], d.Shape[i])
 	}
-	if inside {
+	if slices.Equal(shapeOf(start, stop), shape) {
 		return stream(ctx, a, w, start, stop, inMemory)
 	}
-	size := volume(d.ItemSize, d.ChunkShape)
-	if size > math.MaxInt32 {
+	if d.bytes(shape) > math.MaxInt32 {
 		return fault.New(fault.ErrLimit, "chunk", index(at).String(), "an edge chunk of more than 2 GiB")
 	}
-	fill, err := hex.DecodeString(d.FillHex)
+	fill, err := d.fill()
 	if err != nil {
 		return err
 	}
@@ -40,24 +36,31 @@ func writeChunk(ctx context.Context, a array, w io.Writer, at []int64) error {
 	if err != nil {
 		return err
 	}
-	whole := make([]byte, 0, size)
-	whole = pad(whole, elements, fill, shapeOf(start, stop), d.ChunkShape)
-	return writeAll(w, whole, nil)
+	p := padding{d, elements, fill, nil}
+	p.pad(shapeOf(start, stop), shape)
+	return writeAll(w, p.out, nil)
 }
 
-// pad appends the elements of shape part to dst, filled up to shape whole.
-func pad(dst, elements, fill []byte, part, whole []int64) []byte {
+// padding copies elements of a smaller shape into a larger one.
+type padding struct {
+	*description
+	elements []byte // not copied yet
+	fill     []byte // what is put where there are none
+	out      []byte
+}
+
+// pad appends elements of shape part to out, filled up to shape whole.
+func (p *padding) pad(part, whole []int64) {
 	if len(part) == 0 {
-		return append(dst, elements...)
+		n := p.element(p.elements)
+		p.out = append(p.out, p.elements[:n]...)
+		p.elements = p.elements[n:]
+		return
 	}
-	for i := range whole[0] {
-		if i >= part[0] {
-			return append(dst, slices.Repeat(fill, int(volume(whole[0]-i, whole[1:])))...)
-		}
-		n := int64(len(elements)) / part[0]
-		dst = pad(dst, elements[i*n:(i+1)*n], fill, part[1:], whole[1:])
+	for range part[0] {
+		p.pad(part[1:], whole[1:])
 	}
-	return dst
+	p.out = append(p.out, slices.Repeat(p.fill, int(volume(whole[0]-part[0], whole[1:])))...)
 }
 
 // chunkKey returns the key of a chunk. Zarr v3, "Chunk key encoding":

@@ -35,22 +35,6 @@ type array interface {
 	Close() error
 }
 
-// description is what the command needs of the description of an array.
-type description struct {
-	Shape             []int64 `json:"shape"`
-	ChunkShape        []int64 `json:"chunk_shape"`
-	ChunkGridShape    []int64 `json:"chunk_grid_shape"`
-	DataType          string  `json:"data_type"`
-	ItemSize          int64   `json:"item_size"`
-	FillHex           string  `json:"fill_hex"`
-	SubchunkShape     []int64 `json:"effective_subchunk_shape"`
-	SubchunkGridShape []int64 `json:"subchunk_grid_shape"`
-	ChunkKeyEncoding  struct {
-		Name      string `json:"name"`
-		Separator string `json:"separator"`
-	} `json:"chunk_key_encoding"`
-}
-
 // newEngine makes the engine of the flag --engine.
 func newEngine(ctx context.Context, g *globals) (engine, error) {
 	switch g.engine {

@@ -94,20 +94,30 @@ func decodedBlock(a array, sel selection) (*block, error) {
 	switch {
 	case sel.subchunk != nil:
 		at, err := sel.subchunk.in(d.SubchunkGridShape, "subchunk")
-		return &block{d.SubchunkShape, func(ctx context.Context, w io.Writer) error {
+		if err != nil {
+			return nil, err
+		}
+		return &block{d.subchunk(at), func(ctx context.Context, w io.Writer) error {
 			elements, err := a.subchunk(ctx, at)
 			return writeAll(w, elements, err)
-		}}, err
+		}}, nil
 	case sel.chunk != nil:
 		at, err := sel.chunk.in(d.ChunkGridShape, "chunk")
-		return &block{d.ChunkShape, func(ctx context.Context, w io.Writer) error {
+		if err != nil {
+			return nil, err
+		}
+		_, shape := d.chunk(at)
+		return &block{shape, func(ctx context.Context, w io.Writer) error {
 			return writeChunk(ctx, a, w, at)
-		}}, err
+		}}, nil
 	}
 	start, stop, err := bounds(sel.region, d.Shape)
+	if err != nil {
+		return nil, err
+	}
 	return &block{shapeOf(start, stop), func(ctx context.Context, w io.Writer) error {
 		return stream(ctx, a, w, start, stop, inMemory)
-	}}, err
+	}}, nil
 }
 
 // encodedBlock is the stored bytes of a subchunk or chunk.

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"io"
-	"math"
 	"slices"
 )
 
@@ -20,7 +19,7 @@ func stream(ctx context.Context, a array, w io.Writer, start, stop []int64, slab
 		return nil
 	}
 	axis := slices.IndexFunc(shapeOf(start, stop), func(n int64) bool { return n > 1 })
-	if axis < 0 || volume(d.ItemSize, shapeOf(start, stop)) <= slab {
+	if axis < 0 || d.bytes(shapeOf(start, stop)) <= slab {
 		elements, err := a.region(ctx, start, stop)
 		if err != nil {
 			return err
@@ -32,7 +31,7 @@ func stream(ctx context.Context, a array, w io.Writer, start, stop []int64, slab
 	if d.SubchunkShape != nil { // nil: chunks of many shapes
 		edge = d.SubchunkShape[axis]
 	}
-	row := volume(d.ItemSize, shapeOf(start[axis+1:], stop[axis+1:])) // bytes of one element along axis
+	row := d.bytes(shapeOf(start[axis+1:], stop[axis+1:])) // of one step along axis
 	step := slab / row / edge * edge
 	if step == 0 {
 		step = max(1, slab/row)
@@ -50,15 +49,4 @@ func stream(ctx context.Context, a array, w io.Writer, start, stop []int64, slab
 		from[axis] = to[axis]
 	}
 	return nil
-}
-
-// volume returns the bytes of a shape, or the largest number there is.
-func volume(item int64, shape []int64) int64 {
-	for _, n := range shape {
-		if n > 0 && item > math.MaxInt64/n {
-			return math.MaxInt64
-		}
-		item *= n
-	}
-	return item
 }
