@@ -126,3 +126,18 @@ func (t structType) ParseFill(raw json.RawMessage) ([]byte, error) {
 	}
 	return out, nil
 }
+
+// zeroFill is the fill value of zeros as metadata writes it: an object by
+// field name or, under the older name, base64, each as the readers of that
+// name want it.
+func (t structType) zeroFill() json.RawMessage {
+	if t.name != "struct" {
+		return zeroBytes(t.size)
+	}
+	fill := map[string]json.RawMessage{}
+	for _, f := range t.fields {
+		fill[f.name] = zeroFill(f.dtype)
+	}
+	b, _ := json.Marshal(fill)
+	return b
+}

@@ -244,7 +244,7 @@ func zeroFill(t DataType) json.RawMessage {
 		}
 		return zeroBytes(t.size)
 	case structType:
-		return zeroBytes(t.size)
+		return t.zeroFill()
 	}
 	return json.RawMessage("0")
 }

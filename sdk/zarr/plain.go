@@ -25,7 +25,9 @@ func parsePlain(field string, e extension, elem element) (serializer, error) {
 	p := plain{elem: elem}
 	raw, ok := e.config["endian"]
 	if !ok {
-		if hasOrder(elem) {
+		// zarr-python before 3.2 leaves the order of structs out, and stores
+		// them little endian whatever it was asked for.
+		if _, isStruct := elem.dtype.(structType); hasOrder(elem) && !isStruct {
 			return nil, malformed(field+".bytes.endian", "missing, though "+elem.dtype.Name()+" has more than one byte")
 		}
 		return p, nil
