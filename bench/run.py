@@ -39,14 +39,19 @@ CASES = [
     ("gridhold Node", 16),
 ]
 
-# Array, case, the case it is measured against, the ratio we hold ourselves to.
+# Array, case, the case it is measured against, the ratio we hold ourselves to
+# (None: it is told, and nothing is promised).
 RATIOS = [
     ("u16_zstd", ("gridhold native", 1), ("zarrista", 1), 2.5),
     ("u16_zstd", ("gridhold native", 2), ("zarrista", 2), 2.5),
     ("u16_none", ("gridhold native", 1), ("zarrista", 1), 4.0),
     ("u16_none", ("gridhold native", 2), ("zarrista", 2), 4.0),
     ("u16_zstd", ("gridhold wazero", 1), ("gridhold native", 1), 0.4),
+    ("u16_none", ("gridhold wazero", 1), ("gridhold native", 1), None),
     ("u16_zstd", ("gridhold Python", 1), ("zarr-python", 1), 8.0),
+    ("u16_none", ("gridhold Python", 1), ("zarr-python", 1), None),
+    ("u16_zstd", ("gridhold Node", 16), ("zarr-python", 1), None),
+    ("u16_none", ("gridhold Node", 16), ("zarr-python", 1), None),
 ]
 
 
@@ -117,7 +122,8 @@ def table(rates, rounds):
         name = f"{case[0]} ({case[1]}) / {against[0]} ({against[1]})"
         ratios.append({"array": array, "ratio": name, "median": ratio, "lowest": min(each), "highest": max(each), "goal": goal})
         spread = f"{ratio:.2f} ({min(each):.2f} to {max(each):.2f})"
-        lines.append(f"| {name} | {array} | {spread} | {goal} | {'reached' if ratio >= goal else '**missed**'} |")
+        verdict = " | |" if goal is None else f"{goal} | {'reached' if ratio >= goal else '**missed**'} |"
+        lines.append(f"| {name} | {array} | {spread} | {verdict}")
     return "\n".join(lines) + "\n", ratios
 
 
