@@ -86,7 +86,12 @@ func (r reader) decodeParts(ctx context.Context, ref shardRef, parts []part) err
 	for i, p := range parts {
 		rs[i] = p.r
 	}
-	stored, err := ref.from.read(ctx, rs)
+	var buf *[]byte
+	if !s.elem.variable { // whose cells go on pointing into what was read
+		buf = scratch.Get().(*[]byte)
+		defer scratch.Put(buf)
+	}
+	stored, err := ref.from.read(ctx, rs, buf)
 	if err != nil {
 		return err
 	}

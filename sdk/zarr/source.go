@@ -68,6 +68,17 @@ func (s source) readInto(ctx context.Context, off int64, dst []byte) error {
 	return nil
 }
 
+// readJoined reads into buf where one read does and the store can.
+func (s source) readJoined(ctx context.Context, rs []storage.Range, buf *[]byte) ([][]byte, error) {
+	if into, ok := s.store.(storage.BufferReader); ok && buf != nil && len(rs) == 1 {
+		*buf = buffer(*buf, rs[0].Len)
+		n, _, err := into.ReadInto(ctx, s.key, rs[0].Off, *buf, s.version)
+		return [][]byte{(*buf)[:n]}, err
+	}
+	bs, _, err := s.store.ReadRanges(ctx, s.key, rs, s.version)
+	return bs, err
+}
+
 // gone turns "not found" into ErrStale where ranges of the object were known:
 // it was there when its index was read.
 func (s source) gone(err error) error {
@@ -87,8 +98,9 @@ func (s source) short(off, want, got int64) error {
 const maxGap = 512
 
 // read returns ranges of the object, which are in order of their offsets.
-// Neighbours are read as one and share a buffer.
-func (s source) read(ctx context.Context, rs []storage.Range) ([][]byte, error) {
+// Neighbours are read as one and share a buffer: buf, if they are all
+// neighbours and it is not nil. Who gives a buf gets it back, grown perhaps.
+func (s source) read(ctx context.Context, rs []storage.Range, buf *[]byte) ([][]byte, error) {
 	out := make([][]byte, len(rs))
 	if s.store == nil {
 		for i, r := range rs {
@@ -105,7 +117,7 @@ func (s source) read(ctx context.Context, rs []storage.Range) ([][]byte, error) 
 		}
 		joined, first = append(joined, r), append(first, i)
 	}
-	bs, _, err := s.store.ReadRanges(ctx, s.key, joined, s.version)
+	bs, err := s.readJoined(ctx, joined, buf)
 	if err != nil {
 		return nil, s.gone(err)
 	}
