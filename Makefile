@@ -1,12 +1,12 @@
 # Everything that is downloaded or built lies in paths git ignores: .venv,
-# .bench, .build, node_modules, dist. The first run fetches; later ones do not.
+# .bench, .build, .peers, node_modules, dist. The first run fetches; later ones do not.
 
 PYTHON ?= python3
 TIME   ?= 30s
 export PYTHON
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-go race check cross wasm wasm-verify test-wasm test-js test-python fuzz bench clean
+.PHONY: help demo test test-go race check cross wasm wasm-verify test-wasm test-js test-python fuzz bench peers clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -50,5 +50,8 @@ fuzz: ## run every fuzz test for TIME=30s
 bench: ## ours and the peers, interleaved in one run, one table
 	@scripts/bench.sh
 
+peers: ## install the other Zarr libraries, which internal/interop tests against
+	@scripts/peers.sh
+
 clean: ## remove what was built and downloaded
-	rm -rf .venv .bench .build bindings/js/node_modules bindings/js/dist
+	rm -rf .venv .bench .build .peers bindings/js/node_modules bindings/js/dist internal/interop/peers/node_modules

@@ -20,7 +20,8 @@ part() { # NAME COMMAND...
 }
 
 part "check" scripts/check.sh
-part "Go" scripts/race.sh
+part "the other Zarr libraries" scripts/peers.sh
+part "Go" env REQUIRE_PEERS=1 scripts/race.sh
 part "sdk under wasip1" scripts/test-wasm.sh
 part "JavaScript" scripts/test-js.sh
 part "Python" scripts/test-python.sh
