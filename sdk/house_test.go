@@ -29,11 +29,12 @@ var arrows = []struct {
 	from string
 	to   []string
 }{
-	{"sdk/fault", nil},
+	{"sdk/rawjson", nil},
+	{"sdk/fault", []string{"sdk/rawjson"}},
 	{"sdk/storage", []string{"sdk/fault"}},
-	{"sdk/cache", []string{"sdk/fault", "sdk/storage"}},
-	{"sdk/codec", []string{"sdk/fault"}},
-	{"sdk/zarr", []string{"sdk/fault", "sdk/storage", "sdk/cache", "sdk/codec"}},
+	{"sdk/cache", []string{"sdk/rawjson", "sdk/fault", "sdk/storage"}},
+	{"sdk/codec", []string{"sdk/rawjson", "sdk/fault"}},
+	{"sdk/zarr", []string{"sdk/rawjson", "sdk/fault", "sdk/storage", "sdk/cache", "sdk/codec"}},
 	{"native", []string{"sdk"}},
 	{"wasm/wire", []string{"sdk/fault"}}, // the numbers of docs/abi.md, for both sides
 	{"wasm/guest", []string{"sdk", "wasm/wire"}},

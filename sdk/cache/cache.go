@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 
 	"github.com/gridhold/gridhold/sdk/fault"
+	"github.com/gridhold/gridhold/sdk/rawjson"
 )
 
 // Cache maps keys to values of a bounded total size. Make it with New. All
@@ -231,6 +232,18 @@ type Stats struct {
 	Entries int64 `json:"entries"`
 	Bytes   int64 `json:"bytes"`
 	Budget  int64 `json:"budget"`
+}
+
+// WriteJSON implements [rawjson.Value].
+func (s Stats) WriteJSON(w *rawjson.Writer) {
+	w.Open('{')
+	w.Name("hits").Int(s.Hits)
+	w.Name("misses").Int(s.Misses)
+	w.Name("loads").Int(s.Loads)
+	w.Name("entries").Int(s.Entries)
+	w.Name("bytes").Int(s.Bytes)
+	w.Name("budget").Int(s.Budget)
+	w.Close('}')
 }
 
 // Stats returns the counters and what is kept now.

@@ -3,23 +3,23 @@ package codec
 import (
 	"context"
 	"encoding/json"
+
+	"github.com/gridhold/gridhold/sdk/rawjson"
 )
 
 // asType stores elements as another type: what C does with a cast, either way.
 type asType struct{ elements }
 
 func newAsType(n named, configuration json.RawMessage, decoded string) (Elements, error) {
-	var c struct {
-		Encode *string `json:"encode_dtype"`
-		Decode *string `json:"decode_dtype"`
-	}
-	if err := n.configure(configuration, &c); err != nil {
+	c := rawjson.MembersOf(configuration)
+	types := types{decoded: c.String("decode_dtype", ""), encoded: c.String("encode_dtype", "")}
+	if err := n.configured(c); err != nil {
 		return nil, err
 	}
-	if c.Encode == nil {
+	if types.encoded == "" {
 		return nil, n.invalid("encode_dtype", "missing")
 	}
-	e, err := typed{DType: c.Decode, AsType: c.Encode}.elements(n, decoded)
+	e, err := types.elements(n, decoded)
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gridhold/gridhold/sdk/codec/internal/block"
 	"github.com/gridhold/gridhold/sdk/fault"
+	"github.com/gridhold/gridhold/sdk/rawjson"
 )
 
 // bitRound keeps so many bits of the fraction of floats and zeroes the rest.
@@ -16,24 +17,23 @@ type bitRound struct {
 }
 
 func newBitRound(n named, configuration json.RawMessage, decoded string) (Elements, error) {
-	var c struct {
-		Keep *int `json:"keepbits"`
-	}
-	if err := n.configure(configuration, &c); err != nil {
+	c := rawjson.MembersOf(configuration)
+	keep := int(c.Int("keepbits", 0, 1<<30, -1))
+	if err := n.configured(c); err != nil {
 		return nil, err
 	}
-	if c.Keep == nil || *c.Keep < 0 {
-		return nil, n.invalid("keepbits", "missing or negative")
+	if keep < 0 {
+		return nil, n.invalid("keepbits", "missing")
 	}
-	b := bitRound{elements{named: n}, *c.Keep}
+	b := bitRound{elements{named: n}, keep}
 	if decoded == "" {
 		return b, nil
 	}
-	t, err := n.number("dtype", &decoded, "")
+	t, err := n.number("dtype", decoded, "")
 	if err != nil {
 		return nil, err
 	}
-	if t.kind != 'f' || *c.Keep > fractionBits(t) {
+	if t.kind != 'f' || keep > fractionBits(t) {
 		return nil, n.invalid("keepbits", "the elements are no floats of that many bits")
 	}
 	b.decoded, b.encoded = t, t

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gridhold/gridhold/sdk/codec/blosc"
 	"github.com/gridhold/gridhold/sdk/fault"
+	"github.com/gridhold/gridhold/sdk/rawjson"
 )
 
 // bloscCodec is a Blosc 1 chunk. All that decoding needs is in the chunk;
@@ -15,14 +16,13 @@ import (
 type bloscCodec struct{ named }
 
 func newBlosc(n named, configuration json.RawMessage) (Bytes, error) {
-	c := struct {
-		Name string `json:"cname"`
-	}{"lz4"}
-	if err := n.configure(configuration, &c); err != nil {
+	c := rawjson.MembersOf(configuration)
+	compressor := c.String("cname", "lz4")
+	if err := n.configured(c); err != nil {
 		return nil, err
 	}
-	if !slices.Contains([]string{"blosclz", "lz4", "lz4hc", "snappy", "zlib", "zstd"}, c.Name) {
-		return nil, fault.New(fault.ErrUnsupported, string(n), "cname", strconv.Quote(c.Name))
+	if !slices.Contains([]string{"blosclz", "lz4", "lz4hc", "snappy", "zlib", "zstd"}, compressor) {
+		return nil, fault.New(fault.ErrUnsupported, string(n), "cname", strconv.Quote(compressor))
 	}
 	return bloscCodec{n}, nil
 }

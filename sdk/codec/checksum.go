@@ -8,6 +8,7 @@ import (
 	"hash/crc32"
 
 	"github.com/gridhold/gridhold/sdk/codec/internal/block"
+	"github.com/gridhold/gridhold/sdk/rawjson"
 )
 
 const (
@@ -25,19 +26,15 @@ type checksum struct {
 // newChecksum makes a checksum that lies where configuration.location says,
 // or else at location.
 func newChecksum(n named, configuration json.RawMessage, location string, sum func([]byte) uint32) (Bytes, error) {
-	c := struct {
-		Location *string `json:"location"`
-	}{&location}
-	if err := n.configure(configuration, &c); err != nil {
+	c := rawjson.MembersOf(configuration)
+	location = c.String("location", location)
+	if err := n.configured(c); err != nil {
 		return nil, err
 	}
-	if c.Location == nil { // null is like absent
-		c.Location = &location
+	if location != front && location != back {
+		return nil, n.invalid("location", location+` is neither "start" nor "end"`)
 	}
-	if *c.Location != front && *c.Location != back {
-		return nil, n.invalid("location", *c.Location+` is neither "start" nor "end"`)
-	}
-	return checksum{n, *c.Location == front, sum}, nil
+	return checksum{n, location == front, sum}, nil
 }
 
 func (c checksum) Decode(_ context.Context, _, src []byte, limit int) ([]byte, error) {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gridhold/gridhold/sdk/codec/internal/block"
 	"github.com/gridhold/gridhold/sdk/fault"
+	"github.com/gridhold/gridhold/sdk/rawjson"
 )
 
 // elements is what the filters have in common that work element by element.
@@ -48,18 +49,18 @@ func (e elements) each(dst, src []byte, from, to number, limit int, f func(dst, 
 // unlimited is for encoding, where the caller's own data is the bound.
 const unlimited = 1<<31 - 1
 
-// typed is a configuration that names a type, and the one it is stored as.
-type typed struct {
-	DType  *string `json:"dtype"`
-	AsType *string `json:"astype"`
-}
+// types are the names of a type and the one it is stored as, as a
+// configuration has them; "" for one that it does not name.
+type types struct{ decoded, encoded string }
+
+func typesOf(c *rawjson.Members) types { return types{c.String("dtype", ""), c.String("astype", "")} }
 
 // elements resolves the types; decoded is what the array has, "" if it is not
 // known.
-func (c typed) elements(n named, decoded string) (elements, error) {
+func (t types) elements(n named, decoded string) (elements, error) {
 	e := elements{named: n}
 	var err error
-	if e.decoded, err = n.number("dtype", c.DType, decoded); err != nil {
+	if e.decoded, err = n.number("dtype", t.decoded, decoded); err != nil {
 		return e, err
 	}
 	if decoded != "" {
@@ -67,30 +68,31 @@ func (c typed) elements(n named, decoded string) (elements, error) {
 			return e, n.invalid("dtype", e.decoded.String()+" is not the type of the elements, "+decoded)
 		}
 	}
-	e.encoded, err = n.number("astype", c.AsType, e.decoded.String())
+	e.encoded, err = n.number("astype", t.encoded, e.decoded.String())
 	return e, err
 }
 
 // number reads a type of the configuration, or else other.
-func (n named) number(member string, s *string, other string) (number, error) {
-	if s == nil {
+func (n named) number(member string, s, other string) (number, error) {
+	if s == "" {
 		if other == "" {
 			return number{}, n.invalid(member, "missing")
 		}
-		s = &other
+		s = other
 	}
-	t, ok := parseNumber(*s)
+	t, ok := parseNumber(s)
 	if !ok {
-		return t, fault.New(fault.ErrUnsupported, string(n), member, "elements of type "+strconv.Quote(*s))
+		return t, fault.New(fault.ErrUnsupported, string(n), member, "elements of type "+strconv.Quote(s))
 	}
 	return t, nil
 }
 
 // typed reads a configuration that is types and nothing else.
 func (n named) typed(configuration json.RawMessage, decoded string) (elements, error) {
-	var c typed
-	if err := n.configure(configuration, &c); err != nil {
+	c := rawjson.MembersOf(configuration)
+	t := typesOf(c)
+	if err := n.configured(c); err != nil {
 		return elements{}, err
 	}
-	return c.elements(n, decoded)
+	return t.elements(n, decoded)
 }

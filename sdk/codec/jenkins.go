@@ -3,24 +3,25 @@ package codec
 import (
 	"encoding/binary"
 	"encoding/json"
+	"math"
 	"math/bits"
+
+	"github.com/gridhold/gridhold/sdk/rawjson"
 )
 
 // newJenkins makes the checksum of HDF5's metadata: four bytes at the end,
 // seeded with initval, over prefix and data.
 func newJenkins(n named, configuration json.RawMessage) (Bytes, error) {
-	var c struct {
-		Initval uint32 `json:"initval"`
-		Prefix  string `json:"prefix"`
-	}
-	if err := n.configure(configuration, &c); err != nil {
+	c := rawjson.MembersOf(configuration)
+	initval, prefix := uint32(c.Int("initval", 0, math.MaxUint32, 0)), c.String("prefix", "")
+	if err := n.configured(c); err != nil {
 		return nil, err
 	}
 	return checksum{named: n, sum: func(b []byte) uint32 {
-		if c.Prefix != "" {
-			b = append([]byte(c.Prefix), b...)
+		if prefix != "" {
+			b = append([]byte(prefix), b...)
 		}
-		return lookup3(b, c.Initval)
+		return lookup3(b, initval)
 	}}, nil
 }
 

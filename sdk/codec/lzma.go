@@ -3,10 +3,12 @@ package codec
 import (
 	"context"
 	"encoding/json"
+	"math"
 	"strconv"
 
 	"github.com/gridhold/gridhold/sdk/codec/internal/xz"
 	"github.com/gridhold/gridhold/sdk/fault"
+	"github.com/gridhold/gridhold/sdk/rawjson"
 )
 
 // Formats and filters as the module lzma of Python numbers them.
@@ -31,60 +33,50 @@ type lzma struct {
 
 // lzmaFilter is one member of configuration.filters.
 type lzmaFilter struct {
-	ID   json.Number `json:"id"`
-	Dist *int        `json:"dist"`
-	LC   *int        `json:"lc"`
-	LP   *int        `json:"lp"`
-	PB   *int        `json:"pb"`
+	id         int64
+	dist       int
+	lc, lp, pb int // of LZMA1
 }
 
-func (f lzmaFilter) id() int64 {
-	id, err := strconv.ParseInt(f.ID.String(), 10, 64)
-	if err != nil {
-		return -1
-	}
-	return id
+func (n named) lzmaFilter(raw json.RawMessage) (lzmaFilter, error) {
+	const most = 1 << 30
+	c := rawjson.MembersOf(raw)
+	number := func(name string, other int64) int { return int(c.Int(name, -most, most, other)) }
+	f := lzmaFilter{id: c.Int("id", math.MinInt64, math.MaxInt64, -1), dist: number("dist", 1), lc: number("lc", 3), lp: number("lp", 0), pb: number("pb", 2)}
+	return f, n.configured(c)
 }
 
 func newLZMA(n named, configuration json.RawMessage) (Bytes, error) {
-	c := struct {
-		Format  int          `json:"format"`
-		Filters []lzmaFilter `json:"filters"`
-	}{Format: lzmaXZ}
-	if err := n.configure(configuration, &c); err != nil {
+	c := rawjson.MembersOf(configuration)
+	l := lzma{named: n, format: int(c.Int("format", lzmaAuto, lzmaRaw, lzmaXZ))}
+	filters := c.List("filters")
+	if err := n.configured(c); err != nil {
 		return nil, err
 	}
-	if c.Format < lzmaAuto || c.Format > lzmaRaw {
-		return nil, n.invalid("format", strconv.Itoa(c.Format)+" is not in 0..3")
-	}
-	l := lzma{named: n, format: c.Format}
-	if c.Format != lzmaRaw {
+	if l.format != lzmaRaw {
 		return l, nil // the stream says which filters it has
 	}
-	for i, f := range c.Filters {
-		switch id, last := f.id(), i == len(c.Filters)-1; {
-		case last && (id == filterLZMA1 || id == filterLZMA2):
+	for i, raw := range filters {
+		f, err := n.lzmaFilter(raw)
+		if err != nil {
+			return nil, err
+		}
+		switch last := i == len(filters)-1; {
+		case last && (f.id == filterLZMA1 || f.id == filterLZMA2):
 			l.raw = f
-		case !last && id == filterDelta && l.delta == 0:
-			l.delta = value(f.Dist, 1)
+		case !last && f.id == filterDelta && l.delta == 0:
+			l.delta = f.dist
 			if l.delta < 1 || l.delta > 256 {
 				return nil, n.invalid("dist", strconv.Itoa(l.delta)+" is not in 1..256")
 			}
 		default:
-			return nil, fault.New(fault.ErrUnsupported, string(n), "filters", "filter "+f.ID.String()+" there")
+			return nil, fault.New(fault.ErrUnsupported, string(n), "filters", "filter "+strconv.FormatInt(f.id, 10)+" there")
 		}
 	}
-	if len(c.Filters) == 0 {
+	if len(filters) == 0 {
 		return nil, n.invalid("filters", "none, for a raw stream")
 	}
 	return l, nil
-}
-
-func value(p *int, other int) int {
-	if p == nil {
-		return other
-	}
-	return *p
 }
 
 func (lzma) Copies() bool { return true }
@@ -98,10 +90,10 @@ func (l lzma) Decode(_ context.Context, dst, src []byte, limit int) ([]byte, err
 	}
 	var out []byte
 	var err error
-	if l.raw.id() == filterLZMA2 {
+	if l.raw.id == filterLZMA2 {
 		out, err = xz.AppendRaw2(dst, src, limit)
 	} else {
-		out, err = xz.AppendRaw1(dst, src, value(l.raw.LC, 3), value(l.raw.LP, 0), value(l.raw.PB, 2), limit)
+		out, err = xz.AppendRaw1(dst, src, l.raw.lc, l.raw.lp, l.raw.pb, limit)
 	}
 	if err != nil {
 		return nil, err

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/gridhold/gridhold/sdk/fault"
+	"github.com/gridhold/gridhold/sdk/rawjson"
 )
 
 // prefix is that of the names under which Zarr v3 has the codecs of v2.
@@ -132,13 +133,9 @@ type named string
 // Name implements [Bytes].
 func (n named) Name() string { return string(n) }
 
-// configure reads a configuration into c, a pointer to a struct that holds
-// the defaults. Members without a field are ignored.
-func (n named) configure(configuration json.RawMessage, c any) error {
-	if configuration == nil {
-		return nil
-	}
-	if err := json.Unmarshal(configuration, c); err != nil {
+// configured says what was wrong with a configuration that was read.
+func (n named) configured(c *rawjson.Members) error {
+	if err := c.Err(); err != nil {
 		return n.invalid("configuration", err.Error())
 	}
 	return nil
@@ -146,15 +143,14 @@ func (n named) configure(configuration json.RawMessage, c any) error {
 
 // level reads configuration.level and checks its bounds; absent, it is other.
 func (n named) level(configuration json.RawMessage, other, min, max int) (int, error) {
-	var c struct {
-		Level *json.Number `json:"level"`
-	}
-	if err := n.configure(configuration, &c); err != nil || c.Level == nil {
+	c := rawjson.MembersOf(configuration)
+	level := c.Number("level")
+	if err := n.configured(c); err != nil || level == "" {
 		return other, err
 	}
-	l, err := strconv.Atoi(c.Level.String())
+	l, err := strconv.Atoi(level)
 	if err != nil || l < min || l > max {
-		return 0, n.invalid("level", c.Level.String()+" is not in "+strconv.Itoa(min)+".."+strconv.Itoa(max))
+		return 0, n.invalid("level", level+" is not in "+strconv.Itoa(min)+".."+strconv.Itoa(max))
 	}
 	return l, nil
 }

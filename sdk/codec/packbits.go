@@ -14,7 +14,7 @@ func newPackBits(n named, decoded string) (Elements, error) {
 	if decoded == "" {
 		decoded = "|b1"
 	}
-	t, err := n.number("dtype", &decoded, "")
+	t, err := n.number("dtype", decoded, "")
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/gridhold/gridhold/sdk/fault"
+	"github.com/gridhold/gridhold/sdk/rawjson"
 )
 
 // quantize keeps so many decimal digits of floats after the point, in steps
@@ -17,24 +18,23 @@ type quantize struct {
 }
 
 func newQuantize(n named, configuration json.RawMessage, decoded string) (Elements, error) {
-	var c struct {
-		Digits *int `json:"digits"`
-		typed
-	}
-	if err := n.configure(configuration, &c); err != nil {
+	const most = 300
+	c := rawjson.MembersOf(configuration)
+	digits, types := int(c.Int("digits", -most, most, most+1)), typesOf(c)
+	if err := n.configured(c); err != nil {
 		return nil, err
 	}
-	e, err := c.typed.elements(n, decoded)
+	if digits > most {
+		return nil, n.invalid("digits", "missing")
+	}
+	e, err := types.elements(n, decoded)
 	if err != nil {
 		return nil, err
-	}
-	if c.Digits == nil || *c.Digits < -300 || *c.Digits > 300 {
-		return nil, n.invalid("digits", "missing, or not in -300..300")
 	}
 	if e.decoded.kind != 'f' || e.encoded.kind != 'f' {
 		return nil, fault.New(fault.ErrInvalid, string(n), "dtype", "only floats are quantized")
 	}
-	return quantize{e, *c.Digits}, nil
+	return quantize{e, digits}, nil
 }
 
 func (c quantize) Decode(_ context.Context, dst, src []byte, limit int) ([]byte, error) {

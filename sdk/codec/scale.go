@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"math"
+	"strconv"
 	"strings"
 
 	"github.com/gridhold/gridhold/sdk/fault"
+	"github.com/gridhold/gridhold/sdk/rawjson"
 )
 
 // scale stores (value - offset) * factor, rounded. What is stored is divided
@@ -18,29 +20,26 @@ type scale struct {
 }
 
 func newScale(n named, configuration json.RawMessage, decoded string) (Elements, error) {
-	var c struct {
-		Offset *json.Number `json:"offset"`
-		Scale  *json.Number `json:"scale"`
-		typed
-	}
-	if err := n.configure(configuration, &c); err != nil {
+	c := rawjson.MembersOf(configuration)
+	offset, factor, types := c.Number("offset"), c.Number("scale"), typesOf(c)
+	if err := n.configured(c); err != nil {
 		return nil, err
 	}
-	if c.Offset == nil || c.Scale == nil {
+	if offset == "" || factor == "" {
 		return nil, n.invalid("offset, scale", "missing")
 	}
-	e, err := c.typed.elements(n, decoded)
+	e, err := types.elements(n, decoded)
 	if err != nil {
 		return nil, err
 	}
 	if e.decoded.kind == 'b' || e.encoded.kind == 'b' {
 		return nil, fault.New(fault.ErrUnsupported, string(n), "dtype", "booleans")
 	}
-	s := scale{elements: e, whole: !strings.ContainsAny(c.Offset.String()+c.Scale.String(), ".eE")}
-	if s.offset, err = c.Offset.Float64(); err != nil {
+	s := scale{elements: e, whole: !strings.ContainsAny(offset+factor, ".eE")}
+	if s.offset, err = strconv.ParseFloat(offset, 64); err != nil {
 		return nil, n.invalid("offset", err.Error())
 	}
-	if s.factor, err = c.Scale.Float64(); err != nil {
+	if s.factor, err = strconv.ParseFloat(factor, 64); err != nil {
 		return nil, n.invalid("scale", err.Error())
 	}
 	if s.whole && max(math.Abs(s.offset), math.Abs(s.factor)) > 1<<53 {

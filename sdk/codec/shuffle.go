@@ -3,10 +3,10 @@ package codec
 import (
 	"context"
 	"encoding/json"
-	"strconv"
 
 	"github.com/gridhold/gridhold/sdk/codec/internal/block"
 	"github.com/gridhold/gridhold/sdk/codec/internal/shuffle"
+	"github.com/gridhold/gridhold/sdk/rawjson"
 )
 
 // byteShuffle has the bytes of equal significance in elements of a size
@@ -17,16 +17,12 @@ type byteShuffle struct {
 }
 
 func newShuffle(n named, configuration json.RawMessage) (Bytes, error) {
-	c := struct {
-		Size int `json:"elementsize"`
-	}{4}
-	if err := n.configure(configuration, &c); err != nil {
+	c := rawjson.MembersOf(configuration)
+	size := int(c.Int("elementsize", 0, 1<<30, 4))
+	if err := n.configured(c); err != nil {
 		return nil, err
 	}
-	if c.Size < 0 {
-		return nil, n.invalid("elementsize", strconv.Itoa(c.Size)+" is negative")
-	}
-	return byteShuffle{n, max(c.Size, 1)}, nil
+	return byteShuffle{n, max(size, 1)}, nil
 }
 
 func (byteShuffle) Copies() bool { return true }

@@ -8,6 +8,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/gridhold/gridhold/sdk/codec/internal/block"
+	"github.com/gridhold/gridhold/sdk/rawjson"
 )
 
 // zstdCodec is Zstandard (RFC 8878): several frames and skippable frames are
@@ -26,13 +27,12 @@ func newZstd(n named, configuration json.RawMessage) (Bytes, error) {
 	if l == 0 { // the library's word for its default
 		l = 3
 	}
-	var c struct {
-		Checksum bool `json:"checksum"`
-	}
-	if err := n.configure(configuration, &c); err != nil {
+	c := rawjson.MembersOf(configuration)
+	checksum := c.Bool("checksum")
+	if err := n.configured(c); err != nil {
 		return nil, err
 	}
-	return zstdCodec{n, zstd.EncoderLevelFromZstd(l), c.Checksum}, nil
+	return zstdCodec{n, zstd.EncoderLevelFromZstd(l), checksum}, nil
 }
 
 // zstdEncoders are those that are not in use, by checksum and level. Nothing

@@ -1,7 +1,5 @@
 package fault
 
-import "fmt"
-
 // Go starts f on a goroutine of its own. A panic in f does not end the
 // program: died is called with an ErrInternal that names it, on the same
 // goroutine. Every goroutine of sdk starts here, because under wasm a panic
@@ -22,5 +20,8 @@ func Recovered(p any) error {
 	if err, ok := p.(error); ok {
 		return New(ErrInternal, "gridhold", "", "panic: "+err.Error())
 	}
-	return New(ErrInternal, "gridhold", "", fmt.Sprint("panic: ", p))
+	if s, ok := p.(string); ok {
+		return New(ErrInternal, "gridhold", "", "panic: "+s)
+	}
+	return New(ErrInternal, "gridhold", "", "panic")
 }

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/gridhold/gridhold/sdk/fault"
+	"github.com/gridhold/gridhold/sdk/rawjson"
 )
 
 // Copied is the progress of a copy.
@@ -132,8 +133,7 @@ func typeText(t DataType) string {
 			if i > 0 {
 				config += ","
 			}
-			name, _ := json.Marshal(f.name) // a string: it cannot fail
-			config += `{"name":` + string(name) + `,"data_type":` + string(typeJSON(f.dtype)) + `}`
+			config += `{"name":` + string(rawjson.AppendString(nil, f.name)) + `,"data_type":` + string(typeJSON(f.dtype)) + `}`
 		}
 		return `{"name":"struct","configuration":` + config + `]}}`
 	default:

@@ -3,10 +3,13 @@ package zarr
 import (
 	"encoding/hex"
 	"encoding/json"
+
+	"github.com/gridhold/gridhold/sdk/rawjson"
 )
 
 // ArrayDescription is what "gridhold info --json" prints of an array, and
-// all that a host needs to know of it.
+// all that a host needs to know of it. The tags are for who reads it; WriteJSON
+// is the same without reflection, which the guest does without.
 type ArrayDescription struct {
 	Kind       string `json:"kind"`
 	Path       string `json:"path"`
@@ -42,7 +45,7 @@ type ArrayDescription struct {
 }
 
 // Describe returns an ArrayDescription.
-func (a *Array) Describe() any {
+func (a *Array) Describe() rawjson.Value {
 	m := a.meta
 	d := ArrayDescription{
 		Kind: a.Kind(), Path: a.path, ZarrFormat: m.format,
@@ -73,6 +76,84 @@ func (a *Array) Describe() any {
 	return d
 }
 
+// WriteJSON implements [rawjson.Value].
+func (d ArrayDescription) WriteJSON(w *rawjson.Writer) {
+	w.Open('{')
+	w.Name("kind").String(d.Kind)
+	w.Name("path").String(d.Path)
+	w.Name("zarr_format").Int(int64(d.ZarrFormat))
+	w.Name("shape").Ints(d.Shape)
+	w.Name("chunk_shape").Ints(d.ChunkShape)
+	d.writeEdges(w)
+	w.Name("chunk_grid_shape").Ints(d.ChunkGridShape)
+	w.Name("data_type").String(d.DataType)
+	w.Name("data_type_json").Raw(d.DataTypeJSON)
+	w.Name("item_size").Int(d.ItemSize)
+	w.Name("fill_value").Raw(d.FillValue)
+	w.Name("fill_hex").String(d.FillHex)
+	w.Name("is_sharded").Bool(d.IsSharded)
+	w.Name("exclusively_sharded").Bool(d.ExclusivelySharded)
+	w.Name("order_transposed").Bool(d.OrderTransposed)
+	w.Name("subchunk_shape").Ints(d.SubchunkShape)
+	w.Name("effective_subchunk_shape").Ints(d.EffectiveSubchunkShape)
+	w.Name("subchunk_grid_shape").Ints(d.SubchunkGridShape)
+	if len(d.ChunksPerShard) > 0 {
+		w.Name("chunks_per_shard").Ints(d.ChunksPerShard)
+	}
+	writeText(w, "index_location", d.IndexLocation)
+	if d.IndexSize != 0 {
+		w.Name("index_size").Int(d.IndexSize)
+	}
+	w.Name("codecs").Raw(d.Codecs)
+	w.Name("subchunk_codecs").Raw(d.SubchunkCodecs)
+	w.Name("host_readable").Bool(d.HostReadable)
+	w.Name("chunk_key_encoding").Open('{')
+	w.Name("name").String(d.ChunkKeyEncoding.Name)
+	w.Name("separator").String(d.ChunkKeyEncoding.Separator)
+	w.Close('}')
+	w.Name("attributes").Raw(d.Attributes)
+	d.writeNames(w.Name("dimension_names"))
+	w.Close('}')
+}
+
+func (d ArrayDescription) writeEdges(w *rawjson.Writer) {
+	if len(d.ChunkEdges) == 0 {
+		return
+	}
+	w.Name("chunk_edges").Open('[')
+	for _, axis := range d.ChunkEdges {
+		w.Open('[')
+		for _, run := range axis {
+			w.Ints(run[:])
+		}
+		w.Close(']')
+	}
+	w.Close(']')
+}
+
+func (d ArrayDescription) writeNames(w *rawjson.Writer) {
+	if d.DimensionNames == nil {
+		w.Null()
+		return
+	}
+	w.Open('[')
+	for _, name := range d.DimensionNames {
+		if name == nil {
+			w.Null()
+		} else {
+			w.String(*name)
+		}
+	}
+	w.Close(']')
+}
+
+// writeText writes a member that is absent where it is "".
+func writeText(w *rawjson.Writer, name, value string) {
+	if value != "" {
+		w.Name(name).String(value)
+	}
+}
+
 // GroupDescription is what "gridhold info --json" prints of a group.
 type GroupDescription struct {
 	Kind       string          `json:"kind"`
@@ -86,8 +167,25 @@ type GroupDescription struct {
 }
 
 // Describe returns a GroupDescription.
-func (g *Group) Describe() any {
+func (g *Group) Describe() rawjson.Value {
 	d := GroupDescription{Kind: g.Kind(), Path: g.path, ZarrFormat: g.meta.format, Attributes: g.meta.attributes}
 	d.Multiscales, _ = g.Multiscales()
 	return d
+}
+
+// WriteJSON implements [rawjson.Value].
+func (d GroupDescription) WriteJSON(w *rawjson.Writer) {
+	w.Open('{')
+	w.Name("kind").String(d.Kind)
+	w.Name("path").String(d.Path)
+	w.Name("zarr_format").Int(int64(d.ZarrFormat))
+	w.Name("attributes").Raw(d.Attributes)
+	if len(d.Multiscales) > 0 {
+		w.Name("multiscales").Open('[')
+		for _, m := range d.Multiscales {
+			m.WriteJSON(w)
+		}
+		w.Close(']')
+	}
+	w.Close('}')
 }

@@ -7,6 +7,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/gridhold/gridhold/sdk/cache"
+	"github.com/gridhold/gridhold/sdk/fault"
+	"github.com/gridhold/gridhold/sdk/rawjson"
 	"github.com/gridhold/gridhold/sdk/storage"
 	"github.com/gridhold/gridhold/sdk/zarr"
 )
@@ -68,4 +71,45 @@ func TestDescribeUnequalChunks(t *testing.T) {
 	d = describe(t, loadDir(t, filepath.Join(dir, "ndim2_zarrs")))
 	require.Nil(t, d.ChunkEdges)
 	require.True(t, d.HostReadable)
+}
+
+// TestWriteJSON: what writes itself without reflection writes what its tags say.
+func TestWriteJSON(t *testing.T) {
+	same := func(v rawjson.Value) {
+		t.Helper()
+		want, err := json.Marshal(v)
+		require.NoError(t, err)
+		require.Equal(t, string(want), string(rawjson.Marshal(v)))
+	}
+	dir, nodes := goldenNodes(t)
+	for _, name := range nodes {
+		n, err := zarr.Open(t.Context(), loadDir(t, filepath.Join(dir, name)), "", zarr.Options{})
+		if err == nil {
+			same(n.Describe())
+		}
+	}
+	name, some := "<é>", []int64{1, -2}
+	same(zarr.ArrayDescription{})
+	same(zarr.ArrayDescription{
+		Kind: "array", Path: "a/\"b", ZarrFormat: 3, Shape: []int64{}, ChunkShape: some, ChunkEdges: [][][2]int64{{}, {{1, 2}, {3, 4}}}, ChunkGridShape: some,
+		DataType: "x", DataTypeJSON: json.RawMessage(` "<x>" `), ItemSize: 8, FillValue: json.RawMessage("[ 1 ]"), FillHex: "00ff", IsSharded: true,
+		ExclusivelySharded: true, OrderTransposed: true, SubchunkShape: some, EffectiveSubchunkShape: some, SubchunkGridShape: some, ChunksPerShard: some,
+		IndexLocation: "end", IndexSize: 1 << 62, Codecs: json.RawMessage("[]"), SubchunkCodecs: json.RawMessage("[{}]"), HostReadable: true,
+		Attributes: json.RawMessage(`{"a": "\u2028  "}`), DimensionNames: []*string{nil, &name},
+	})
+	same(zarr.GroupDescription{})
+	same(zarr.GroupDescription{Kind: "group", Attributes: json.RawMessage("{}"), Multiscales: []zarr.Multiscale{
+		{Name: "n", Version: "0.5", Axes: []zarr.Axis{{}, {Name: "x", Type: "space", Unit: "µm"}}, Levels: []zarr.Level{{}, {Path: "0", Scale: []float64{1e-7, 2}, Translation: []float64{0, 1e21}}}}}})
+	same(zarr.Entry{})
+	same(zarr.Entry{Path: "p", Kind: "array", Shape: some, DataType: "int8", Error: "e\n"})
+	same(zarr.Damage{Item: "c/0", Off: -1, Text: "&"})
+	same(cache.Stats{Hits: 1, Misses: 2, Loads: 3, Entries: 4, Bytes: 5, Budget: 6})
+	same(fault.Detail{})
+	d := fault.Detail{Code: fault.CodeStale, Format: "zarr", Item: "k", Off: 7, Text: "t"}
+	same(d)
+	again, ok := fault.ParseDetail(rawjson.Marshal(d))
+	require.True(t, ok)
+	require.Equal(t, d, again)
+	_, ok = fault.ParseDetail([]byte(`{"code":1}`))
+	require.False(t, ok)
 }

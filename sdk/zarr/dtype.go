@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/gridhold/gridhold/sdk/fault"
+	"github.com/gridhold/gridhold/sdk/rawjson"
 )
 
 // DataType is the type of an array's elements. The elements of most types
@@ -77,8 +78,8 @@ func fillBits(s string, size int) []byte {
 
 // fillBase64 reads bytes that metadata spells in base64.
 func fillBase64(raw json.RawMessage) ([]byte, bool) {
-	var s string
-	if !isText(raw) || json.Unmarshal(raw, &s) != nil {
+	s, err := rawjson.String(raw)
+	if err != nil {
 		return nil, false
 	}
 	b, err := base64.StdEncoding.DecodeString(s)

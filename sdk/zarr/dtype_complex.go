@@ -1,6 +1,10 @@
 package zarr
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"github.com/gridhold/gridhold/sdk/rawjson"
+)
 
 // complexType is complex64 and complex128: the real part, then the imaginary.
 type complexType struct {
@@ -24,8 +28,8 @@ func (t complexType) Swap(b []byte) { t.part.Swap(b) }
 
 // ParseFill reads [re, im], each as a float's fill value.
 func (t complexType) ParseFill(raw json.RawMessage) ([]byte, error) {
-	var parts []json.RawMessage
-	if json.Unmarshal(raw, &parts) != nil || len(parts) != 2 {
+	parts, err := rawjson.List(raw)
+	if err != nil || len(parts) != 2 {
 		return nil, badFill(raw, t.name)
 	}
 	var out []byte

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"math"
 	"strconv"
+
+	"github.com/gridhold/gridhold/sdk/rawjson"
 )
 
 // floatType is float16, float32 and float64 (IEEE 754).
@@ -43,14 +45,14 @@ func (t floatType) parse(raw json.RawMessage) ([]byte, bool) {
 			precision = 32 // rounded once, from the text
 		}
 		f, err := strconv.ParseFloat(string(raw), precision)
-		if err != nil || !isNumber(raw) {
+		if err != nil || !rawjson.IsNumber(raw) { // ParseFloat takes more
 			return nil, false
 		}
 		b := t.bytes(f)
 		return b, !t.isInf(b)
 	}
-	var s string
-	if json.Unmarshal(raw, &s) != nil {
+	s, err := rawjson.String(raw)
+	if err != nil {
 		return nil, false
 	}
 	switch s {
@@ -63,11 +65,6 @@ func (t floatType) parse(raw json.RawMessage) ([]byte, bool) {
 	}
 	b := fillBits(s, t.bits/8)
 	return b, b != nil
-}
-
-// isNumber tells JSON numbers from what else ParseFloat takes.
-func isNumber(raw json.RawMessage) bool {
-	return len(raw) > 0 && (raw[0] == '-' && len(raw) > 1 && raw[1] >= '0' && raw[1] <= '9' || raw[0] >= '0' && raw[0] <= '9') && json.Valid(raw)
 }
 
 func (t floatType) bytes(f float64) []byte {

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"math"
 	"strconv"
+
+	"github.com/gridhold/gridhold/sdk/rawjson"
 )
 
 // Types of few bits, one byte an element (bfloat16: two). Their Go form is
@@ -115,8 +117,7 @@ func (t tinyFloat) Float64(bits uint16) float64 {
 func (t tinyFloat) ParseFill(raw json.RawMessage) ([]byte, error) {
 	wide := floats["float64"]
 	if isText(raw) {
-		var s string
-		if json.Unmarshal(raw, &s) == nil {
+		if s, err := rawjson.String(raw); err == nil {
 			if b := fillBits(s, int(t.size)); b != nil {
 				return b, nil
 			}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/gridhold/gridhold/sdk/fault"
+	"github.com/gridhold/gridhold/sdk/rawjson"
 	"github.com/gridhold/gridhold/sdk/storage"
 )
 
@@ -38,6 +39,19 @@ type Entry struct {
 	Shape    []int64 `json:"shape,omitempty"`
 	DataType string  `json:"data_type,omitempty"`
 	Error    string  `json:"error,omitempty"` // why the node cannot be opened
+}
+
+// WriteJSON implements [rawjson.Value].
+func (e Entry) WriteJSON(w *rawjson.Writer) {
+	w.Open('{')
+	w.Name("path").String(e.Path)
+	w.Name("kind").String(e.Kind)
+	if len(e.Shape) > 0 {
+		w.Name("shape").Ints(e.Shape)
+	}
+	writeText(w, "data_type", e.DataType)
+	writeText(w, "error", e.Error)
+	w.Close('}')
 }
 
 func entryOf(path string, n Node, err error) Entry {

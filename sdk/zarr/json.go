@@ -1,18 +1,14 @@
 package zarr
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"slices"
 	"strconv"
 
 	"github.com/gridhold/gridhold/sdk/fault"
+	"github.com/gridhold/gridhold/sdk/rawjson"
 )
-
-// maxDepth bounds the nesting of metadata; deeper is refused before it is
-// parsed, since parsers and codecs recurse over it.
-const maxDepth = 64
 
 // fields is a JSON object with its values kept as text, so that numbers keep
 // all their digits and names their case.
@@ -32,62 +28,31 @@ func badMetadata(key string, err error) error {
 
 // parseObject parses one JSON object and nothing after it.
 func parseObject(raw []byte) (fields, error) {
-	if err := checkDepth(raw); err != nil {
-		return nil, err
-	}
 	return object("", raw)
 }
 
-func checkDepth(raw []byte) error {
-	depth, text, escaped := 0, false, false
-	for _, c := range raw {
-		switch {
-		case escaped:
-			escaped = false
-		case text:
-			escaped = c == '\\'
-			text = c != '"'
-		case c == '"':
-			text = true
-		case c == '{' || c == '[':
-			if depth++; depth > maxDepth {
-				return malformed("", "nested deeper than "+strconv.Itoa(maxDepth))
-			}
-		case c == '}' || c == ']':
-			depth--
-		}
-	}
-	return nil
-}
-
 func object(field string, raw json.RawMessage) (fields, error) {
-	var f fields
-	if err := json.Unmarshal(raw, &f); err != nil {
-		return nil, malformed(field, jsonWhy(err, "an object"))
-	}
-	if f == nil {
-		return nil, malformed(field, "is null, want an object")
+	f, err := rawjson.Object(raw)
+	if err != nil {
+		return nil, malformed(field, err.Error())
 	}
 	return f, nil
 }
 
 func list(field string, raw json.RawMessage) ([]json.RawMessage, error) {
-	var l []json.RawMessage
-	if err := json.Unmarshal(raw, &l); err != nil {
-		return nil, malformed(field, jsonWhy(err, "a list"))
-	}
-	if l == nil {
-		return nil, malformed(field, "is null, want a list")
+	l, err := rawjson.List(raw)
+	if err != nil {
+		return nil, malformed(field, err.Error())
 	}
 	return l, nil
 }
 
 func text(field string, raw json.RawMessage) (string, error) {
-	var s string
 	if !isText(raw) {
 		return "", malformed(field, "want a string, got "+brief(raw))
 	}
-	if err := json.Unmarshal(raw, &s); err != nil {
+	s, err := rawjson.String(raw)
+	if err != nil {
 		return "", malformed(field, err.Error())
 	}
 	return s, nil
@@ -130,15 +95,6 @@ func brief(raw json.RawMessage) string {
 		return string(raw[:most]) + "…"
 	}
 	return string(raw)
-}
-
-func jsonWhy(err error, want string) string {
-	var t *json.UnmarshalTypeError
-	if te, ok := err.(*json.UnmarshalTypeError); ok {
-		t = te
-		return "want " + want + ", got " + t.Value
-	}
-	return err.Error()
 }
 
 // extension is a data type, grid, key encoding or codec as metadata names
@@ -186,10 +142,4 @@ func (e extension) only(field string, known ...string) error {
 }
 
 // compact returns JSON without white space.
-func compact(raw json.RawMessage) json.RawMessage {
-	var b bytes.Buffer
-	if json.Compact(&b, raw) != nil {
-		return raw
-	}
-	return b.Bytes()
-}
+func compact(raw json.RawMessage) json.RawMessage { return rawjson.Compact(raw) }

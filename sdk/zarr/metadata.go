@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/gridhold/gridhold/sdk/fault"
+	"github.com/gridhold/gridhold/sdk/rawjson"
 )
 
 // metadataKey is the name of a node's metadata below the node.
@@ -90,8 +91,7 @@ func (f fields) known(sets ...[]string) error {
 		if known[k] {
 			continue
 		}
-		var ext map[string]json.RawMessage
-		if json.Unmarshal(f[k], &ext) == nil && string(ext["must_understand"]) == "false" {
+		if ext, err := rawjson.Object(f[k]); err == nil && string(ext["must_understand"]) == "false" {
 			continue
 		}
 		return fault.New(fault.ErrUnsupported, "metadata", strconv.Quote(k), "unknown field that must be understood")

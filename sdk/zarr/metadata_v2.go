@@ -2,12 +2,14 @@ package zarr
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"strconv"
 	"strings"
 
 	"github.com/gridhold/gridhold/sdk/codec"
 	"github.com/gridhold/gridhold/sdk/fault"
+	"github.com/gridhold/gridhold/sdk/rawjson"
 )
 
 // Zarr v2: https://zarr-specs.readthedocs.io/en/latest/v2/v2.0.html
@@ -131,9 +133,10 @@ func (m *metadata) parseCodecsV2(f fields, filters []v2Codec, t numpyType, chunk
 		}
 		filters = append(filters, c)
 	}
-	text := make([]json.RawMessage, len(filters))
+	var text rawjson.Writer
+	text.Open('[')
 	for i, c := range filters {
-		text[i] = c.raw
+		text.Raw(c.raw)
 		if i == 0 && c.id == objectCodec(filters) {
 			continue
 		}
@@ -143,7 +146,8 @@ func (m *metadata) parseCodecsV2(f fields, filters []v2Codec, t numpyType, chunk
 		}
 		p.chain.bytes = append(p.chain.bytes, b)
 	}
-	m.codecText, _ = json.Marshal(text)
+	text.Close(']')
+	m.codecText = text.Bytes()
 	p.chain.text = m.codecText
 	return p.finish("filters")
 }
@@ -250,6 +254,5 @@ func zeroFill(t DataType) json.RawMessage {
 }
 
 func zeroBytes(n int64) json.RawMessage {
-	b, _ := json.Marshal(make([]byte, n)) // base64
-	return b
+	return json.RawMessage(`"` + base64.StdEncoding.EncodeToString(make([]byte, n)) + `"`)
 }

@@ -2,7 +2,10 @@ package zarr
 
 import (
 	"encoding/json"
+	"math"
 	"strconv"
+
+	"github.com/gridhold/gridhold/sdk/rawjson"
 )
 
 // Multiscale is a pyramid of OME-Zarr: one image at several resolutions,
@@ -43,58 +46,128 @@ func (g *Group) Multiscales() ([]Multiscale, error) {
 // ome is the part of a group's attributes that matters here: under "ome"
 // since 0.5, at the top before.
 type ome struct {
-	Version     string `json:"version"`
-	Multiscales []struct {
-		Name       string      `json:"name"`
-		Version    string      `json:"version"`
-		Axes       []Axis      `json:"axes"`
-		Datasets   []dataset   `json:"datasets"`
-		Transforms []transform `json:"coordinateTransformations"` // after those of the datasets
-	} `json:"multiscales"`
+	version string
+	scales  []pyramid
+}
+
+type pyramid struct {
+	name, version string
+	axes          []Axis
+	datasets      []dataset
+	transforms    []transform // after those of the datasets
 }
 
 type dataset struct {
-	Path       string      `json:"path"`
-	Transforms []transform `json:"coordinateTransformations"`
+	path       string
+	transforms []transform
 }
 
 type transform struct {
-	Type        string    `json:"type"`
-	Scale       []float64 `json:"scale"`
-	Translation []float64 `json:"translation"`
+	kind               string
+	scale, translation []float64
+}
+
+// each reads the objects of a list with f; the first error ends it.
+func each[T any](m *rawjson.Members, name string, f func(*rawjson.Members) (T, error)) ([]T, error) {
+	l := m.List(name)
+	if l == nil {
+		return nil, m.Err()
+	}
+	out := make([]T, 0, len(l))
+	for _, raw := range l {
+		t, err := f(rawjson.MembersOf(raw))
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, t)
+	}
+	return out, m.Err()
+}
+
+func parseOME(m *rawjson.Members) (*ome, error) {
+	o := &ome{version: m.String("version", "")}
+	var err error
+	o.scales, err = each(m, "multiscales", parsePyramid)
+	return o, err
+}
+
+func parsePyramid(m *rawjson.Members) (p pyramid, err error) {
+	p.name, p.version = m.String("name", ""), m.String("version", "")
+	if p.axes, err = each(m, "axes", parseAxis); err != nil {
+		return p, err
+	}
+	if p.datasets, err = each(m, "datasets", parseDataset); err != nil {
+		return p, err
+	}
+	p.transforms, err = each(m, transformations, parseTransform)
+	return p, err
+}
+
+const transformations = "coordinateTransformations"
+
+func parseAxis(m *rawjson.Members) (Axis, error) {
+	a := Axis{m.String("name", ""), m.String("type", ""), m.String("unit", "")}
+	return a, m.Err()
+}
+
+func parseDataset(m *rawjson.Members) (d dataset, err error) {
+	d.path = m.String("path", "")
+	d.transforms, err = each(m, transformations, parseTransform)
+	return d, err
+}
+
+func parseTransform(m *rawjson.Members) (t transform, err error) {
+	t.kind = m.String("type", "")
+	if t.scale, err = numbers(m, "scale"); err != nil {
+		return t, err
+	}
+	t.translation, err = numbers(m, "translation")
+	return t, err
+}
+
+func numbers(m *rawjson.Members, name string) ([]float64, error) {
+	var out []float64
+	for _, raw := range m.List(name) {
+		f, err := strconv.ParseFloat(string(raw), 64)
+		if err != nil || !rawjson.IsNumber(raw) {
+			return nil, malformed(name, brief(raw)+" is not a number")
+		}
+		out = append(out, f)
+	}
+	return out, m.Err()
 }
 
 func parseMultiscales(attributes json.RawMessage) ([]Multiscale, error) {
-	var top struct {
-		ome
-		OME *ome `json:"ome"`
+	top := rawjson.MembersOf(attributes)
+	o, err := parseOME(top)
+	if err == nil && top.Raw("ome") != nil {
+		o, err = parseOME(top.Object("ome"))
 	}
-	if err := json.Unmarshal(attributes, &top); err != nil {
+	if err != nil {
 		return nil, malformed("attributes", err.Error())
 	}
-	o := &top.ome
-	if top.OME != nil {
-		o = top.OME
-	}
 	var out []Multiscale
-	for i, m := range o.Multiscales {
+	for i, m := range o.scales {
 		field := "multiscales[" + strconv.Itoa(i) + "]"
-		s := Multiscale{Name: m.Name, Version: m.Version, Axes: m.Axes}
+		s := Multiscale{Name: m.name, Version: m.version, Axes: m.axes}
 		if s.Version == "" {
-			s.Version = o.Version
+			s.Version = o.version
 		}
-		if len(m.Datasets) == 0 {
+		if len(m.datasets) == 0 {
 			return nil, malformed(field+".datasets", "is empty")
 		}
-		for _, d := range m.Datasets {
-			if err := checkPath(d.Path); err != nil || d.Path == "" {
-				return nil, malformed(field+".datasets", strconv.Quote(d.Path)+" is not the path of a node")
+		for _, d := range m.datasets {
+			if err := checkPath(d.path); err != nil || d.path == "" {
+				return nil, malformed(field+".datasets", strconv.Quote(d.path)+" is not the path of a node")
 			}
-			l := Level{Path: d.Path}
-			for _, t := range append(d.Transforms, m.Transforms...) {
-				if err := l.apply(field, t, len(m.Axes)); err != nil {
+			l := Level{Path: d.path}
+			for _, t := range append(d.transforms, m.transforms...) {
+				if err := l.apply(field, t, len(m.axes)); err != nil {
 					return nil, err
 				}
+			}
+			if !allFinite(l.Scale) || !allFinite(l.Translation) {
+				return nil, malformed(field, "transformations that are not finite")
 			}
 			s.Levels = append(s.Levels, l)
 		}
@@ -103,30 +176,84 @@ func parseMultiscales(attributes json.RawMessage) ([]Multiscale, error) {
 	return out, nil
 }
 
+func allFinite(v []float64) bool {
+	for _, f := range v {
+		if math.IsInf(f, 0) || math.IsNaN(f) {
+			return false
+		}
+	}
+	return true
+}
+
+// WriteJSON implements [rawjson.Value].
+func (m Multiscale) WriteJSON(w *rawjson.Writer) {
+	w.Open('{')
+	writeText(w, "name", m.Name)
+	writeText(w, "version", m.Version)
+	w.Name("axes")
+	if m.Axes == nil {
+		w.Null()
+	} else {
+		w.Open('[')
+		for _, a := range m.Axes {
+			a.WriteJSON(w)
+		}
+		w.Close(']')
+	}
+	w.Name("levels").Open('[')
+	for _, l := range m.Levels {
+		l.WriteJSON(w)
+	}
+	w.Close(']')
+	w.Close('}')
+}
+
+// WriteJSON implements [rawjson.Value].
+func (a Axis) WriteJSON(w *rawjson.Writer) {
+	w.Open('{')
+	w.Name("name").String(a.Name)
+	writeText(w, "type", a.Type)
+	writeText(w, "unit", a.Unit)
+	w.Close('}')
+}
+
+// WriteJSON implements [rawjson.Value].
+func (l Level) WriteJSON(w *rawjson.Writer) {
+	w.Open('{')
+	w.Name("path").String(l.Path)
+	if len(l.Scale) > 0 {
+		w.Name("scale").Floats(l.Scale)
+	}
+	if len(l.Translation) > 0 {
+		w.Name("translation").Floats(l.Translation)
+	}
+	w.Close('}')
+}
+
 // apply puts a transformation after those that the level has.
 func (l *Level) apply(field string, t transform, axes int) error {
-	switch t.Type {
+	switch t.kind {
 	case "scale":
-		if len(t.Scale) != axes {
-			return malformed(field, "a scale of "+strconv.Itoa(len(t.Scale))+" axes, want "+strconv.Itoa(axes))
+		if len(t.scale) != axes {
+			return malformed(field, "a scale of "+strconv.Itoa(len(t.scale))+" axes, want "+strconv.Itoa(axes))
 		}
 		if l.Scale == nil {
 			l.Scale = ones(axes)
 		}
-		for i, f := range t.Scale {
+		for i, f := range t.scale {
 			l.Scale[i] *= f
 			if l.Translation != nil {
 				l.Translation[i] *= f
 			}
 		}
 	case "translation":
-		if len(t.Translation) != axes {
-			return malformed(field, "a translation of "+strconv.Itoa(len(t.Translation))+" axes, want "+strconv.Itoa(axes))
+		if len(t.translation) != axes {
+			return malformed(field, "a translation of "+strconv.Itoa(len(t.translation))+" axes, want "+strconv.Itoa(axes))
 		}
 		if l.Translation == nil {
 			l.Translation = make([]float64, axes)
 		}
-		for i, f := range t.Translation {
+		for i, f := range t.translation {
 			l.Translation[i] += f
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/gridhold/gridhold/sdk/fault"
+	"github.com/gridhold/gridhold/sdk/rawjson"
 )
 
 // numpyType is a type as numpy spells it, which is how v2 does: byte order,
@@ -105,7 +106,7 @@ func numpyTime(field string, kind byte, n int64, unit string) (DataType, error) 
 	if name == "" {
 		name = "generic"
 	}
-	config, _ := json.Marshal(map[string]any{"unit": name, "scale_factor": scale})
+	config := json.RawMessage(`{"scale_factor":` + itoa(scale) + `,"unit":` + string(rawjson.AppendString(nil, name)) + `}`)
 	full := map[byte]string{'M': "numpy.datetime64", 'm': "numpy.timedelta64"}[kind]
 	e := extension{name: full, raw: config}
 	e.config, _ = object(field, config)

@@ -5,14 +5,15 @@ import (
 	"errors"
 
 	"github.com/gridhold/gridhold/sdk/fault"
+	"github.com/gridhold/gridhold/sdk/rawjson"
 	"github.com/gridhold/gridhold/sdk/storage"
 )
 
 // Node is an *Array or a *Group.
 type Node interface {
 	Path() string
-	Kind() string  // "array" or "group"
-	Describe() any // what "gridhold info --json" prints
+	Kind() string            // "array" or "group"
+	Describe() rawjson.Value // what "gridhold info --json" prints
 }
 
 // maxMetadata bounds a zarr.json, consolidated metadata included.

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/gridhold/gridhold/sdk/fault"
+	"github.com/gridhold/gridhold/sdk/rawjson"
 	"github.com/gridhold/gridhold/sdk/storage"
 )
 
@@ -13,6 +14,15 @@ type Damage struct {
 	Item string `json:"item"` // the key, and the subchunk where there is one
 	Off  int64  `json:"off"`  // in the object; -1: unknown
 	Text string `json:"text"`
+}
+
+// WriteJSON implements [rawjson.Value].
+func (d Damage) WriteJSON(w *rawjson.Writer) {
+	w.Open('{')
+	w.Name("item").String(d.Item)
+	w.Name("off").Int(d.Off)
+	w.Name("text").String(d.Text)
+	w.Close('}')
 }
 
 // Verify reads every index, checksum and chunk of the node at a path and of

@@ -2,10 +2,10 @@ package engine
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 
 	"github.com/gridhold/gridhold/sdk/fault"
+	"github.com/gridhold/gridhold/sdk/rawjson"
 	"github.com/gridhold/gridhold/sdk/storage"
 	"github.com/gridhold/gridhold/sdk/zarr"
 	"github.com/gridhold/gridhold/wasm/wire"
@@ -47,10 +47,7 @@ func (e *Engine) do(ctx context.Context, q *request) (answer, error) {
 		return e.verify(ctx, q.place)
 	case wire.KindList:
 		entries, err := zarr.List(ctx, e.store(q.place), q.place.Path, e.optionsAt(q.place))
-		if entries == nil {
-			entries = []zarr.Entry{}
-		}
-		return inJSON(entries, err)
+		return inJSON(listing(entries), err)
 	case wire.KindClose:
 		if !e.close(q.handle) {
 			return answer{}, fault.New(fault.ErrClosed, "handle", "", "")
@@ -159,25 +156,47 @@ func (e *Engine) cacheNew(q *request) (answer, error) {
 }
 
 func (e *Engine) verify(ctx context.Context, p *place) (answer, error) {
-	var found struct {
-		Checked int64         `json:"checked"`
-		Damaged []zarr.Damage `json:"damaged"`
-	}
-	found.Damaged = []zarr.Damage{}
+	var found findings
 	var err error
-	found.Checked, err = zarr.Verify(ctx, e.store(p), p.Path, e.options(), func(d zarr.Damage) {
-		found.Damaged = append(found.Damaged, d)
+	found.checked, err = zarr.Verify(ctx, e.store(p), p.Path, e.options(), func(d zarr.Damage) {
+		found.damaged = append(found.damaged, d)
 	})
 	return inJSON(found, err)
 }
 
-func inJSON(v any, err error) (answer, error) {
+// listing is the answer of list.
+type listing []zarr.Entry
+
+// WriteJSON implements [rawjson.Value].
+func (l listing) WriteJSON(w *rawjson.Writer) {
+	w.Open('[')
+	for _, entry := range l {
+		entry.WriteJSON(w)
+	}
+	w.Close(']')
+}
+
+// findings are the answer of verify.
+type findings struct {
+	checked int64
+	damaged []zarr.Damage
+}
+
+// WriteJSON implements [rawjson.Value].
+func (f findings) WriteJSON(w *rawjson.Writer) {
+	w.Open('{')
+	w.Name("checked").Int(f.checked)
+	w.Name("damaged").Open('[')
+	for _, d := range f.damaged {
+		d.WriteJSON(w)
+	}
+	w.Close(']')
+	w.Close('}')
+}
+
+func inJSON(v rawjson.Value, err error) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	b, err := json.Marshal(v)
-	if err != nil {
-		return answer{}, fault.New(fault.ErrInternal, "json", "", err.Error())
-	}
-	return answer{kind: wire.JSON, bytes: b}, nil
+	return answer{kind: wire.JSON, bytes: rawjson.Marshal(v)}, nil
 }

@@ -9,11 +9,11 @@ package engine
 
 import (
 	"context"
-	"encoding/json"
 	"sync"
 	"sync/atomic"
 
 	"github.com/gridhold/gridhold/sdk/fault"
+	"github.com/gridhold/gridhold/sdk/rawjson"
 	"github.com/gridhold/gridhold/sdk/zarr"
 	"github.com/gridhold/gridhold/wasm/guest/internal/slots"
 	"github.com/gridhold/gridhold/wasm/wire"
@@ -101,18 +101,16 @@ func New(h Host) *Engine {
 
 // Configure is gh_configure.
 func (e *Engine) Configure(req []byte) int32 {
-	var c struct {
-		Memory int64 `json:"memory"`
-		AtOnce bool  `json:"at_once"`
-	}
-	if err := json.Unmarshal(req, &c); err != nil || c.Memory < 0 || c.Memory > 4<<30 {
+	c := rawjson.MembersOf(req)
+	memory, atOnce := c.Int("memory", 0, 4<<30, 0), c.Bool("at_once")
+	if c.Err() != nil {
 		return int32(fault.CodeInvalid)
 	}
-	if c.Memory > 0 {
-		e.setMemory(c.Memory)
-		e.host.SetMemory(c.Memory)
+	if memory > 0 {
+		e.setMemory(memory)
+		e.host.SetMemory(memory)
 	}
-	e.atOnce = c.AtOnce
+	e.atOnce = atOnce
 	return 0
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gridhold/gridhold/sdk/codec"
 	"github.com/gridhold/gridhold/sdk/fault"
+	"github.com/gridhold/gridhold/sdk/rawjson"
 )
 
 // lender is the codecs that the host lends. Each configuration is opened
@@ -21,19 +22,21 @@ type lender struct {
 
 // BytesCodec implements [zarr.CodecSource].
 func (l *lender) BytesCodec(name string, configuration json.RawMessage) (codec.Bytes, error) {
-	config, err := json.Marshal(struct {
-		Name          string          `json:"name"`
-		Configuration json.RawMessage `json:"configuration,omitempty"`
-	}{name, configuration})
-	if err != nil {
-		return nil, fault.New(fault.ErrInvalid, "codec", name, "configuration is not JSON")
+	var w rawjson.Writer
+	w.Open('{')
+	w.Name("name").String(name)
+	if len(configuration) > 0 {
+		w.Name("configuration").Raw(configuration)
 	}
+	w.Close('}')
+	config := w.Bytes()
 	l.mu.Lock()
 	c, known := l.open[string(config)]
 	l.mu.Unlock()
 	if !known {
 		// Two that ask at once both open; the last one stays. No lock is
 		// held across an import.
+		var err error
 		if c, err = l.borrow(name, configuration, config); err != nil {
 			return nil, err
 		}

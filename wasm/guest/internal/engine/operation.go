@@ -2,11 +2,11 @@ package engine
 
 import (
 	"context"
-	"encoding/json"
 	"sync"
 	"time"
 
 	"github.com/gridhold/gridhold/sdk/fault"
+	"github.com/gridhold/gridhold/sdk/rawjson"
 	"github.com/gridhold/gridhold/wasm/wire"
 )
 
@@ -152,7 +152,7 @@ func (e *Engine) end(op *Operation, a answer, err error, panicked bool) {
 	switch {
 	case err != nil:
 		d := fault.DetailOf(err)
-		op.detail, _ = json.Marshal(d) // strings and numbers: it cannot fail
+		op.detail = rawjson.Marshal(d)
 		r.State, r.Code = wire.Failed, int32(d.Code)
 		r.DetailPtr, r.DetailLen = e.host.Address(op.detail), uint32(len(op.detail))
 		if panicked {

@@ -1,9 +1,10 @@
 package engine
 
 import (
-	"encoding/json"
+	"math"
 
 	"github.com/gridhold/gridhold/sdk/fault"
+	"github.com/gridhold/gridhold/sdk/rawjson"
 	"github.com/gridhold/gridhold/wasm/wire"
 )
 
@@ -30,15 +31,15 @@ type request struct {
 // place is the request of open, verify and list.
 type place struct {
 	Store struct {
-		Kind               string `json:"kind"`
-		ID                 uint32 `json:"id"`
-		URL                string `json:"url"`
-		ForbiddenIsMissing bool   `json:"forbidden_is_missing"`
-		NoSuffix           bool   `json:"no_suffix"`
-	} `json:"store"`
-	Path         string `json:"path"`
-	Node         string `json:"node"`
-	Consolidated bool   `json:"consolidated"`
+		Kind               string
+		ID                 uint32
+		URL                string
+		ForbiddenIsMissing bool
+		NoSuffix           bool
+	}
+	Path         string
+	Node         string
+	Consolidated bool
 }
 
 // someBytes is the weight of what is small: metadata, lists, statistics.
@@ -131,7 +132,12 @@ func (q *request) region() int64 {
 func (q *request) parsePlace(req []byte) bool {
 	p := new(place)
 	q.place = p
-	if json.Unmarshal(req, p) != nil {
+	m := rawjson.MembersOf(req)
+	s := m.Object("store")
+	p.Store.Kind, p.Store.ID, p.Store.URL = s.String("kind", ""), uint32(s.Int("id", 0, math.MaxUint32, 0)), s.String("url", "")
+	p.Store.ForbiddenIsMissing, p.Store.NoSuffix = s.Bool("forbidden_is_missing"), s.Bool("no_suffix")
+	p.Path, p.Node, p.Consolidated = m.String("path", ""), m.String("node", ""), m.Bool("consolidated")
+	if m.Err() != nil || s.Err() != nil {
 		return false
 	}
 	switch p.Store.Kind {

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"encoding/json"
 
 	"github.com/gridhold/gridhold/sdk/fault"
 	"github.com/gridhold/gridhold/wasm/wire"
@@ -63,8 +62,7 @@ func (e *Engine) failure(w *waiter, n int32, format, item string) error {
 	}
 	into := make([]byte, 2048)
 	if m := e.host.ErrorDetail(w.token, into); m > 0 && int(m) <= len(into) {
-		var d fault.Detail
-		if json.Unmarshal(into[:m], &d) == nil && d.Text != "" {
+		if d, ok := fault.ParseDetail(into[:m]); ok {
 			d.Code = fault.CodeOf(fault.Of(code))
 			return d.Err()
 		}
