@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/gridhold/gridhold/sdk/fault"
+	"github.com/gridhold/gridhold/sdk/rawjson"
 )
 
 // structType is "struct": fields one after the other, without gaps. The older
@@ -134,10 +135,11 @@ func (t structType) zeroFill() json.RawMessage {
 	if t.name != "struct" {
 		return zeroBytes(t.size)
 	}
-	fill := map[string]json.RawMessage{}
+	var w rawjson.Writer
+	w.Open('{')
 	for _, f := range t.fields {
-		fill[f.name] = zeroFill(f.dtype)
+		w.Name(f.name).Raw(zeroFill(f.dtype))
 	}
-	b, _ := json.Marshal(fill)
-	return b
+	w.Close('}')
+	return w.Bytes()
 }
