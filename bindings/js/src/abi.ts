@@ -20,6 +20,8 @@ export const Kind = {
   readRegion: 9,
   verify: 12,
   list: 13,
+  readSubchunks: 15,
+  locateSubchunks: 16,
 } as const;
 
 export type Kind = (typeof Kind)[keyof typeof Kind];

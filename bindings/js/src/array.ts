@@ -1,10 +1,12 @@
 import { Kind } from './abi.js';
+import { parts, places, type Location } from './batch.js';
 import { ShardCache, type CacheOptions } from './cache.js';
-import { InvalidError, WrongArrayError } from './errors.js';
+import { dataType, type DataType, type DataTypeJson } from './dtype.js';
+import { InvalidError, OutOfRangeError, WrongArrayError } from './errors.js';
 import type { Gridhold } from './gridhold.js';
 import type { Handle } from './handle.js';
 import { integers, packed } from './request.js';
-import { typed, type NdArray } from './values.js';
+import { ndArray, type NdArray } from './values.js';
 
 /** What an array says of itself. Codecs and fill value are as in its metadata; numbers there beyond 2^53 are not exact, `fill_hex` is. */
 export interface ArrayInfo {
@@ -12,9 +14,12 @@ export interface ArrayInfo {
   path: string;
   zarr_format: number;
   shape: number[];
-  chunk_shape: number[];
+  chunk_shape: number[] | null;
+  /** Where chunks differ in shape: along each axis `[length, count]` of neighbours that are alike. */
+  chunk_edges?: [length: number, count: number][][];
   chunk_grid_shape: number[];
-  data_type: string | { name: string; configuration?: unknown };
+  data_type: string;
+  data_type_json: DataTypeJson;
   item_size: number;
   fill_value: unknown;
   fill_hex: string;
@@ -22,13 +27,14 @@ export interface ArrayInfo {
   is_sharded: boolean;
   exclusively_sharded: boolean;
   subchunk_shape: number[] | null;
-  effective_subchunk_shape: number[];
+  effective_subchunk_shape: number[] | null;
   subchunk_grid_shape: number[];
   chunks_per_shard?: number[] | null;
   index_location?: string | null;
   index_size?: number | null;
   codecs: unknown[];
   subchunk_codecs: unknown[];
+  host_readable: boolean;
   chunk_key_encoding: { name: string; separator: string };
   attributes?: Record<string, unknown> | null;
   dimension_names?: (string | null)[] | null;
@@ -52,12 +58,15 @@ export class GridArray {
   #handle: Handle;
   /** The description, as `gridhold info --json` prints it. */
   readonly info: ArrayInfo;
+  /** The data type of the elements, with lengths, units and fields. */
+  readonly type: DataType;
 
   /** @internal */
   constructor(gridhold: Gridhold, handle: Handle, info: ArrayInfo) {
     this.#gridhold = gridhold;
     this.#handle = handle;
     this.info = info;
+    this.type = dataType(info.data_type_json);
     handle.ownedBy(this);
   }
 
@@ -69,9 +78,18 @@ export class GridArray {
     return this.info.shape;
   }
 
-  /** Of a shard, where the array is sharded. */
-  get chunkShape(): number[] {
-    return this.info.chunk_shape;
+  /** Of a shard, where the array is sharded; `undefined` where chunks differ. */
+  get chunkShape(): number[] | undefined {
+    return this.info.chunk_shape ?? undefined;
+  }
+
+  /** The shape of one chunk, named by its place in the chunk grid. Throws OutOfRangeError. */
+  chunkShapeAt(chunk: readonly number[]): number[] {
+    const { chunk_grid_shape: grid, chunk_shape: shape, chunk_edges: edges } = this.info;
+    if (chunk.length !== grid.length || !chunk.every((at, axis) => at >= 0 && at < grid[axis]!)) {
+      throw new OutOfRangeError(`chunk [${chunk}] is outside the grid [${grid}]`, { item: this.path });
+    }
+    return shape === null ? chunk.map((at, axis) => lengthAt(edges![axis]!, at)) : [...shape];
   }
 
   /** How many chunks there are along each axis. */
@@ -84,9 +102,12 @@ export class GridArray {
     return this.info.subchunk_shape ?? undefined;
   }
 
-  /** Of what `retrieveSubchunk` gives, in the array's order of axes; the chunk's where the array is not sharded. */
-  get effectiveSubchunkShape(): number[] {
-    return this.info.effective_subchunk_shape;
+  /**
+   * Of what `retrieveSubchunk` gives, in the array's order of axes. Where the
+   * array is not sharded it is the chunk's: `undefined` where chunks differ.
+   */
+  get effectiveSubchunkShape(): number[] | undefined {
+    return this.info.effective_subchunk_shape ?? undefined;
   }
 
   /** The grid that indices of subchunks lie in. */
@@ -100,8 +121,7 @@ export class GridArray {
 
   /** The name of the data type, `"uint16"`. */
   get dtype(): string {
-    const { data_type: type } = this.info;
-    return typeof type === 'string' ? type : type.name;
+    return this.type.name;
   }
 
   get attributes(): Record<string, unknown> {
@@ -119,9 +139,26 @@ export class GridArray {
    * grid, CorruptError, StaleError, WrongArrayError, LimitError, IOError.
    */
   async retrieveSubchunk(index: readonly number[], options: ReadOptions = {}): Promise<NdArray> {
-    const shape = this.effectiveSubchunkShape;
     const bytes = await this.#read(Kind.readSubchunk, index.length, integers('index', index), options);
-    return { data: typed(bytes, this.dtype), shape: [...shape], dtype: this.dtype };
+    return this.#subchunk(index, bytes);
+  }
+
+  /**
+   * Several subchunks, in the order asked for: what lies in one shard is read
+   * together. Errors as of `retrieveSubchunk`; the first one ends them all.
+   */
+  async retrieveSubchunks(indices: readonly (readonly number[])[], options: ReadOptions = {}): Promise<NdArray[]> {
+    const bytes = await this.#readAll(Kind.readSubchunks, indices, options);
+    return parts(bytes, indices.length).map((part, i) => this.#subchunk(indices[i]!, part));
+  }
+
+  /**
+   * Where subchunks are stored, `undefined` for one that is not. Of an array
+   * that is not sharded it tells where a chunk would be. Errors as of
+   * `retrieveEncodedSubchunk`.
+   */
+  async locateSubchunks(indices: readonly (readonly number[])[], options: ReadOptions = {}): Promise<(Location | undefined)[]> {
+    return places(await this.#readAll(Kind.locateSubchunks, indices, options));
   }
 
   /** One subchunk as it is stored; `undefined` where there is none. Errors as of `retrieveSubchunk`. */
@@ -136,7 +173,7 @@ export class GridArray {
     const shape = stop.map((end, i) => end - start[i]!);
     const bounds = [...integers('start', start), ...integers('stop', stop)];
     const bytes = await this.#read(Kind.readRegion, start.length, bounds, options);
-    return { data: typed(bytes, this.dtype), shape, dtype: this.dtype };
+    return ndArray(bytes, shape, this.type);
   }
 
   /** Closes the array and its caches. Later calls reject with ClosedError. Twice is fine. */
@@ -148,11 +185,24 @@ export class GridArray {
     this.close();
   }
 
+  #subchunk(index: readonly number[], bytes: Uint8Array<ArrayBuffer>): NdArray {
+    return ndArray(bytes, [...(this.effectiveSubchunkShape ?? this.chunkShapeAt(index))], this.type);
+  }
+
+  #readAll(kind: Kind, indices: readonly (readonly number[])[], options: ReadOptions): Promise<Uint8Array<ArrayBuffer>> {
+    const axes = this.shape.length;
+    for (const index of indices) {
+      if (index.length !== axes) throw new InvalidError(`index [${index}] has not ${axes} numbers`, { item: 'indices' });
+    }
+    return this.#read(kind, axes, integers('indices', indices.flat()), options, [indices.length]);
+  }
+
   async #read(
     kind: Kind,
     ndim: number,
-    longs: bigint[],
+    longs: readonly number[],
     options: ReadOptions,
+    more: readonly number[] = [],
   ): Promise<Uint8Array<ArrayBuffer>> {
     const { shardCache, signal, reload } = options;
     if (shardCache !== undefined && shardCache.gridhold !== this.#gridhold) {
@@ -162,7 +212,17 @@ export class GridArray {
     const guest = await this.#gridhold.guest();
     const array = await this.#handle.on(guest);
     const cache = shardCache === undefined ? 0 : await shardCache.handle.on(guest);
-    const request = packed([array, cache, reload ? RELOAD : 0, ndim], longs);
+    const request = packed([array, cache, reload ? RELOAD : 0, ndim, ...more], longs);
     return (await guest.run(kind, request, signal)).bytes;
   }
+}
+
+/** The length of chunk `at` along an axis. */
+function lengthAt(runs: readonly [length: number, count: number][], at: number): number {
+  let rest = at;
+  for (const [length, count] of runs) {
+    if (rest < count) return length;
+    rest -= count;
+  }
+  return 0; // not in the grid
 }

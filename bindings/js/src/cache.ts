@@ -35,10 +35,10 @@ export class ShardCache {
   /** @internal Made by `GridArray.shardCache`. */
   constructor(gridhold: Gridhold, array: Handle, options: CacheOptions) {
     const { budget = 0, rememberMissing = false } = options;
-    const [bytes] = integers('budget', [budget]);
+    const bytes = integers('budget', [budget]);
     this.#gridhold = gridhold;
     this.#handle = new Handle('shard cache', async (guest) => {
-      const request = packed([await array.on(guest), rememberMissing ? REMEMBER_MISSING : 0], [bytes!]);
+      const request = packed([await array.on(guest), rememberMissing ? REMEMBER_MISSING : 0], bytes);
       return (await guest.run(Kind.cacheNew, request)).object;
     });
     this.#handle.ownedBy(this);
@@ -87,7 +87,7 @@ export class ShardCache {
     this.close();
   }
 
-  async #ask(kind: Kind, words: number[], longs: bigint[]): Promise<Uint8Array> {
+  async #ask(kind: Kind, words: number[], longs: readonly number[]): Promise<Uint8Array> {
     const guest = await this.#gridhold.guest();
     return (await guest.run(kind, packed([await this.#handle.on(guest), ...words], longs))).bytes;
   }

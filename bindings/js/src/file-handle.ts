@@ -21,6 +21,8 @@ let raced = 0;
 /** One state of a file. */
 interface State {
   size: number;
+  mtimeNs: bigint;
+  ctimeNs: bigint;
   stamp: string; // all that the system tells of it
   version: string; // the stamp, unless another state may have the same one
   changed: number; // ms since 1970
@@ -67,25 +69,59 @@ export class FileHandle {
     }
   }
 
+  /** Whether nothing has to be waited for before it may be read: see `leads`. */
+  fresh(recheck: number): boolean {
+    return !this.gone && performance.now() - this.#checked < recheck;
+  }
+
   /** Reads ranges of one version; `undefined` where the file was replaced or rewritten meanwhile. Throws StaleError. */
-  async read(ranges: readonly ByteRange[], want: string | undefined, blocking: boolean): Promise<ReadAnswer | undefined> {
-    // With a wanted version only the state after the read decides.
-    let before = want !== undefined && this.#known?.version === want ? this.#known : this.#look();
+  async read(ranges: readonly ByteRange[], want: string | undefined): Promise<ReadAnswer | undefined> {
+    let before = this.#before(want);
     if (want === undefined && isRacy(before)) {
       await new Promise((resolve) => setTimeout(resolve, TICK));
       before = this.#look();
     }
     if (this.gone) return undefined;
-    if (want !== undefined && before.version !== want) throw stale(this.key);
     const data: Uint8Array[] = [];
-    for (const range of ranges) data.push(await this.#readRange(range, before.size, blocking));
+    for (const range of ranges) {
+      const { off, out } = extent(range, before.size);
+      let done = 0;
+      for (let n = -1; n !== 0 && done < out.length; done += n) n = await this.#part(out, done, off + done);
+      data.push(out.subarray(0, done));
+    }
+    return this.#settle(data, before, want);
+  }
+
+  /** `read` with blocking calls; `undefined` also where it would have to wait. */
+  readNow(ranges: readonly ByteRange[], want: string | undefined): ReadAnswer | undefined {
+    const before = this.#before(want);
+    if (this.gone || (want === undefined && isRacy(before))) return undefined;
+    const data: Uint8Array[] = [];
+    for (const range of ranges) {
+      const { off, out } = extent(range, before.size);
+      let done = 0;
+      for (let n = -1; n !== 0 && done < out.length; done += n) n = this.#partNow(out, done, off + done);
+      data.push(out.subarray(0, done));
+    }
+    return this.#settle(data, before, want);
+  }
+
+  /** The state before a read. With a wanted version only the state after it decides. */
+  #before(want: string | undefined): State {
+    if (want === undefined) return this.#look();
+    if (this.#known?.version === want) return this.#known;
+    const before = this.#look();
+    if (before.version !== want && !this.gone) throw stale(this.key);
+    return before;
+  }
+
+  /** An answer, if the state is still the one before. A range that came out short is one of a file that was cut. */
+  #settle(data: Uint8Array[], before: State, want: string | undefined): ReadAnswer | undefined {
     const after = this.#look();
     if (this.gone) return undefined;
-    if (after.stamp !== before.stamp) {
-      if (want !== undefined) throw stale(this.key);
-      return undefined;
-    }
-    return { data, size: before.size, version: before.version };
+    if (after.stamp === before.stamp) return { data, size: before.size, version: before.version };
+    if (want !== undefined) throw stale(this.key);
+    return undefined;
   }
 
   /** Asks the system; of an open file that is answered from memory, so it may block. */
@@ -97,40 +133,41 @@ export class FileHandle {
       throw failure(this.key, error);
     }
     if (s.nlink === 0n) this.gone = true;
-    const stamp = `${s.size.toString(36)}.${s.mtimeNs.toString(36)}.${s.ctimeNs.toString(36)}.${this.#identity}`;
-    if (this.#known?.stamp === stamp) return this.#known;
-    const changed = Number((s.mtimeNs > s.ctimeNs ? s.mtimeNs : s.ctimeNs) / 1_000_000n);
-    const state = { size: Number(s.size), stamp, version: stamp, changed };
+    const known = this.#known;
+    if (known !== undefined && s.mtimeNs === known.mtimeNs && s.ctimeNs === known.ctimeNs && Number(s.size) === known.size) return known;
+    const { mtimeNs, ctimeNs } = s;
+    const stamp = `${s.size.toString(36)}.${mtimeNs.toString(36)}.${ctimeNs.toString(36)}.${this.#identity}`;
+    const changed = Number((mtimeNs > ctimeNs ? mtimeNs : ctimeNs) / 1_000_000n);
+    const state = { size: Number(s.size), mtimeNs, ctimeNs, stamp, version: stamp, changed };
     if (isRacy(state)) state.version += `~${raced++}`; // no later version equals it
     else this.#known = state;
     return state;
   }
 
-  async #readRange(range: ByteRange, size: number, blocking: boolean): Promise<Uint8Array> {
-    const off = 'suffix' in range ? Math.max(0, size - range.suffix) : range.offset;
-    const most = Math.max(0, size - off);
-    const out = new Uint8Array('suffix' in range ? most : Math.min(range.length ?? most, most));
-    let done = 0;
-    while (done < out.length) {
-      const rest = out.length - done;
-      const n = blocking
-        ? this.#readNow(out, done, rest, off + done)
-        : await new Promise<number>((resolve, reject) => {
-            fs.read(this.#fd, out, done, rest, off + done, (error, n) => (error ? reject(failure(this.key, error)) : resolve(n)));
-          });
-      if (n === 0) break; // shorter than it was; the state after the read tells
-      done += n;
-    }
-    return out.subarray(0, done);
+  /** Reads on from `off` into what `out` has left from `at`; answers how many bytes came, 0 at the file's end. */
+  #part(out: Uint8Array, at: number, off: number): Promise<number> {
+    return new Promise((resolve, reject) => {
+      fs.read(this.#fd, out, at, out.length - at, off, (error, n) => (error ? reject(failure(this.key, error)) : resolve(n)));
+    });
   }
 
-  #readNow(out: Uint8Array, at: number, length: number, off: number): number {
+  #partNow(out: Uint8Array, at: number, off: number): number {
     try {
-      return fs.readSync(this.#fd, out, at, length, off);
+      return fs.readSync(this.#fd, out, at, out.length - at, off);
     } catch (error) {
       throw failure(this.key, error);
     }
   }
+}
+
+/** Where a range of a file lies, and room for it. */
+function extent(range: ByteRange, size: number): { off: number; out: Uint8Array } {
+  if ('suffix' in range) {
+    const off = Math.max(0, size - range.suffix);
+    return { off, out: new Uint8Array(size - off) };
+  }
+  const most = Math.max(0, size - range.offset);
+  return { off: range.offset, out: new Uint8Array(Math.min(range.length ?? most, most)) };
 }
 
 /** Opens a file below a root, which is a real path; `undefined` where there is none. Throws NotAllowedError for what lies outside. */

@@ -68,7 +68,7 @@ export class FileStore implements Store {
       const handle = await this.#handle(key);
       if (handle === undefined) return undefined;
       try {
-        const answer = await handle.read(ranges, version, this.#blocking);
+        const answer = (this.#blocking ? handle.readNow(ranges, version) : undefined) ?? (await handle.read(ranges, version));
         if (answer !== undefined) return answer;
         if (handle.gone) this.#drop(handle);
       } finally {
@@ -76,6 +76,14 @@ export class FileStore implements Store {
       }
     }
     throw new StaleError(`${key}: the file is being rewritten`, { item: key });
+  }
+
+  readNow(key: string, ranges: readonly ByteRange[], version: string | undefined): ReadAnswer | undefined {
+    const kept = this.#blocking ? this.#kept.get(key) : undefined;
+    if (kept === undefined || !kept.fresh(this.#recheck)) return undefined;
+    const answer = kept.readNow(ranges, version);
+    if (answer !== undefined && this.#kept.delete(key)) this.#kept.set(key, kept); // now the last used
+    return answer;
   }
 
   async list(prefix: string): Promise<string[]> {

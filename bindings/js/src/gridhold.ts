@@ -37,6 +37,11 @@ export interface LoadOptions {
 export interface OpenOptions {
   /** Of the node within the store, `"a/b"`; default: the root. */
   path?: string;
+  /**
+   * Trust the metadata that a group keeps of all nodes below it, which can be
+   * out of date: to open a node, that of the root; to list a group, its own.
+   */
+  consolidated?: boolean;
   /** An abort rejects with the signal's reason. */
   signal?: AbortSignal | undefined;
 }
@@ -44,9 +49,11 @@ export interface OpenOptions {
 /** One node of a group. */
 export interface Entry {
   path: string;
-  kind: 'array' | 'group';
+  /** `unknown`: it cannot be opened, and `error` says why. */
+  kind: 'array' | 'group' | 'unknown';
   shape?: number[];
-  data_type?: unknown;
+  data_type?: string;
+  error?: string;
 }
 
 /** One thing that is damaged. */
@@ -156,7 +163,7 @@ export class Gridhold {
     options.signal?.throwIfAborted();
     const { store, release } = this.#acquire(source);
     const path = options.path ?? '';
-    const request = json({ store, path, node });
+    const request = json({ store, path, node, consolidated: options.consolidated ?? false });
     let first: string | undefined;
     const handle = new Handle(
       path || '/',
@@ -172,7 +179,7 @@ export class Gridhold {
     try {
       await abortable(handle.on(await this.guest()), options.signal);
       const info = JSON.parse(first!) as ArrayInfo | GroupInfo;
-      if (info.kind === 'group') return new GridGroup(this, source, handle, info);
+      if (info.kind === 'group') return new GridGroup(this, source, handle, info, options.consolidated ?? false);
       checkShapes(info);
       return new GridArray(this, handle, info);
     } catch (error) {
@@ -185,7 +192,8 @@ export class Gridhold {
     const { store, release } = this.#acquire(source);
     try {
       const guest = await this.guest();
-      const reply = await guest.run(kind, json({ store, path: options.path ?? '' }), options.signal);
+      const { path = '', consolidated = false } = options;
+      const reply = await guest.run(kind, json({ store, path, consolidated }), options.signal);
       return JSON.parse(new TextDecoder().decode(reply.bytes)) as unknown;
     } finally {
       release();
@@ -226,6 +234,6 @@ function abortable<T>(promise: Promise<T> | T, signal: AbortSignal | undefined):
 /** JSON numbers are exact up to 2^53; an array that reaches further is refused. */
 function checkShapes(info: ArrayInfo): void {
   for (const shape of [info.shape, info.chunk_shape, info.chunk_grid_shape, info.subchunk_grid_shape]) {
-    if (!shape.every(Number.isSafeInteger)) throw new LimitError(`${info.path || '/'}: a shape beyond 2^53`, { item: 'shape' });
+    if (!(shape ?? []).every(Number.isSafeInteger)) throw new LimitError(`${info.path || '/'}: a shape beyond 2^53`, { item: 'shape' });
   }
 }

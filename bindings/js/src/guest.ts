@@ -187,8 +187,9 @@ export class Guest {
   #ended(): number[] {
     const v = this.#memory.view();
     const list = v.getUint32(this.#mailbox + Mailbox.donePtr, true);
-    const count = v.getUint32(this.#mailbox + Mailbox.done, true);
-    return Array.from({ length: count }, (_, i) => v.getUint32(list + 4 * i, true));
+    const ids: number[] = [];
+    for (let i = v.getUint32(this.#mailbox + Mailbox.done, true) - 1; i >= 0; i--) ids[i] = v.getUint32(list + 4 * i, true);
+    return ids;
   }
 
   #plan(said: number): void {

@@ -2,14 +2,15 @@
 // on stores, fetch and timers, and answered by completions.
 //
 // An import only notes what is asked and answers PENDING: caller's code runs
-// after the export has returned, and therefore may call Gridhold as it likes.
-// The one exception is a lent codec, which may answer at once.
+// after the export has returned. What may answer at once, a lent codec and a
+// store's readNow, runs inside; it may call Gridhold too, which then only
+// notes the call.
 
 import { Code, Fetch, FETCH_CUT, Info, List, PENDING, Range, Read } from './abi.js';
 import { openCodec, type Codecs, type OpenCodec } from './codecs.js';
 import { GridholdError, IOError, InternalError, InvalidError, LimitError, StaleError, UnsupportedError } from './errors.js';
 import type { Memory } from './memory.js';
-import type { ByteRange, Store, StoreTable } from './store.js';
+import type { ByteRange, ReadAnswer, Store, StoreTable } from './store.js';
 
 /** What an instance is given by its host. */
 export interface Outside {
@@ -26,6 +27,15 @@ interface Pending {
   work: (p: Pending) => Promise<number> | number;
 }
 
+/** A `gh_read`, taken apart. */
+interface Wish {
+  store: Store;
+  key: string;
+  version: string | undefined;
+  ranges: ByteRange[];
+  list: number; // address of the ranges
+}
+
 const FAILURES_KEPT = 256;
 
 /** Thrown by a continuation that finds its token released: nothing may be written any more. */
@@ -39,6 +49,7 @@ export class Io {
   #later: (() => void)[] = [];
   #codecs = new Map<number, OpenCodec>();
   #failures = new Map<number, GridholdError>();
+  #encoder = new TextEncoder();
   #thrown: { text: string; error: unknown }[] = [];
 
   /** `complete` hands a completion to the instance's loop. */
@@ -52,7 +63,7 @@ export class Io {
   imports(): WebAssembly.ModuleImports {
     return {
       read_ranges: (token: number, req: number, info: number) =>
-        this.#ask(token, (p) => this.#read(p, req >>> 0, info >>> 0)),
+        this.#now(token, () => this.#readNow(token, req >>> 0, info >>> 0)),
       list: (token: number, req: number, info: number) => this.#ask(token, (p) => this.#list(p, req >>> 0, info >>> 0)),
       fetch: (token: number, req: number, _info: number) => this.#ask(token, (p) => this.#fetch(p, req >>> 0)),
       sleep: (token: number, ms: number) => this.#ask(token, (p) => sleep(ms >>> 0, p.abort.signal)),
@@ -155,21 +166,31 @@ export class Io {
     return bytes.length;
   }
 
-  async #read(p: Pending, req: number, info: number): Promise<number> {
+  #readNow(token: number, req: number, info: number): number {
+    const wish = this.#wish(req);
+    const answer = wish.store.readNow?.(wish.key, wish.ranges, wish.version);
+    if (answer !== undefined) return this.#give(wish, answer, info);
+    return this.#ask(token, async (p) => {
+      const later = await wish.store.read(wish.key, wish.ranges, wish.version, p.abort.signal);
+      this.#check(p);
+      return later === undefined ? Code.NotFound : this.#give(wish, later, info);
+    });
+  }
+
+  /** Reads a `gh_read`. */
+  #wish(req: number): Wish {
     const v = this.#memory.view();
-    const u32 = (at: number) => v.getUint32(req + at, true);
-    const key = this.#memory.text(u32(Read.key), u32(Read.keyLen));
-    const wanted = this.#memory.text(u32(Read.ver), u32(Read.verLen));
-    const list = u32(Read.ranges);
-    const ranges = Array.from({ length: u32(Read.n) }, (_, i) => byteRange(v, list + i * Range.size));
-    const store = this.#store(u32(Read.store));
+    const text = (at: number) => this.#memory.text(v.getUint32(req + at, true), v.getUint32(req + at + 4, true));
+    const list = v.getUint32(req + Read.ranges, true);
+    const ranges: ByteRange[] = [];
+    for (let i = 0; i < v.getUint32(req + Read.n, true); i++) ranges.push(byteRange(v, list + i * Range.size));
+    const store = this.#store(v.getUint32(req + Read.store, true));
+    return { store, key: text(Read.key), version: text(Read.ver) || undefined, ranges, list };
+  }
 
-    const answer = await store.read(key, ranges, wanted || undefined, p.abort.signal);
-    this.#check(p);
-    if (answer === undefined) return Code.NotFound;
-
-    const { data, size = -1, version = '' } = answer;
-    if (wanted !== '' && version !== wanted) throw new StaleError(`${key}: the object has changed`, { item: key });
+  /** Lays what a store answered where it was wanted. */
+  #give({ key, ranges, list, version: wanted }: Wish, { data, size = -1, version = '' }: ReadAnswer, info: number): number {
+    if (wanted !== undefined && version !== wanted) throw new StaleError(`${key}: the object has changed`, { item: key });
     checkAnswer(key, ranges, data);
     const need = this.#tooSmall(list, data);
     const w = this.#memory.view();
@@ -195,7 +216,7 @@ export class Io {
   }
 
   #writeVersion(info: number, key: string, version: string): void {
-    const bytes = new TextEncoder().encode(version);
+    const bytes = this.#encoder.encode(version);
     if (bytes.length > Info.verCap) {
       throw new InvalidError(`${key}: the store's version has more than ${Info.verCap} bytes`, { item: key });
     }

@@ -3,6 +3,8 @@
 
 export class Memory {
   #buffer: () => ArrayBuffer;
+  #view = new DataView(new ArrayBuffer(0));
+  #text = new TextDecoder();
 
   /** `buffer` gives the memory's buffer as it is now. */
   constructor(buffer: () => ArrayBuffer) {
@@ -15,7 +17,9 @@ export class Memory {
 
   /** Good until the next export, import or await. */
   view(): DataView {
-    return new DataView(this.#buffer());
+    const buffer = this.#buffer();
+    if (this.#view.buffer !== buffer) this.#view = new DataView(buffer); // the memory has grown
+    return this.#view;
   }
 
   /** A window on the guest, as short-lived. Throws RangeError where it does not lie in the memory. */
@@ -29,6 +33,6 @@ export class Memory {
 
   /** A copy, as UTF-8. */
   text(ptr: number, len: number): string {
-    return new TextDecoder().decode(this.bytes(ptr, len));
+    return len === 0 ? '' : this.#text.decode(this.bytes(ptr, len));
   }
 }

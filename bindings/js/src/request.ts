@@ -2,19 +2,27 @@
 
 import { InvalidError } from './errors.js';
 
-/** Lays out a request. */
-export function packed(words: readonly number[], longs: readonly bigint[]): Uint8Array {
+/** Lays out a request. `longs` are whole numbers, see `integers`. */
+export function packed(words: readonly number[], longs: readonly number[]): Uint8Array {
   const request = new Uint8Array(4 * words.length + 8 * longs.length);
   const v = new DataView(request.buffer);
-  words.forEach((word, i) => v.setUint32(4 * i, word, true));
-  longs.forEach((long, i) => v.setBigInt64(4 * words.length + 8 * i, long, true));
+  let at = 0;
+  for (const word of words) {
+    v.setUint32(at, word, true);
+    at += 4;
+  }
+  for (const long of longs) {
+    v.setInt32(at, long, true); // its lower 32 bits
+    v.setInt32(at + 4, Math.floor(long / 0x1_0000_0000), true);
+    at += 8;
+  }
   return request;
 }
 
-/** Indices as i64. Throws InvalidError for what is not a whole number that JavaScript holds exactly. */
-export function integers(what: string, numbers: readonly number[]): bigint[] {
-  return numbers.map((n) => {
+/** Checks indices. Throws InvalidError for what is not a whole number that JavaScript holds exactly. */
+export function integers(what: string, numbers: readonly number[]): readonly number[] {
+  for (const n of numbers) {
     if (!Number.isSafeInteger(n)) throw new InvalidError(`${what}: ${n} is not a whole number`, { item: what });
-    return BigInt(n);
-  });
+  }
+  return numbers;
 }

@@ -42,6 +42,13 @@ export interface Store {
   ): ReadAnswer | undefined | PromiseLike<ReadAnswer | undefined>;
 
   /**
+   * What `read` would answer, where that is known without waiting; with
+   * `undefined` it leaves the request to `read`. It is called while the guest
+   * runs, and saves a read the way through the loop; everything waits for it.
+   */
+  readNow?(key: string, ranges: readonly ByteRange[], version: string | undefined): ReadAnswer | undefined;
+
+  /**
    * The names directly under a prefix (`""` or ending in `/`), without the
    * prefix, sorted; names that have others below end in `/`. Only listing
    * needs it.

@@ -13,7 +13,7 @@ import { serve } from './server.mjs';
 
 const wasm = await lib.Gridhold.compile(); // once: it takes longer than most cases
 const root = new URL('../../../testdata/zarr/', import.meta.url);
-const manifest = JSON.parse(readFileSync(new URL('manifest.json', root), 'utf8'));
+const [manifest, corrupt] = ['manifest.json', 'corrupt.json'].map((name) => JSON.parse(readFileSync(new URL(name, root), 'utf8')));
 
 for (const [name, run] of Object.entries(cases)) {
   test(name, async () => {
@@ -29,6 +29,7 @@ for (const [name, run] of Object.entries(cases)) {
       await run({
         lib,
         manifest,
+        corrupt,
         fixtures,
         zstd: Zstd,
         load: (options = {}) => kept(lib.Gridhold.load(options.memory ? options : { wasm, ...options })),

@@ -32,7 +32,7 @@ test('exports', () => {
     'CancelledError', 'ClosedError', 'CorruptError', 'DEFAULT_MEMORY', 'ExistsError', 'GridArray', 'GridGroup', 'Gridhold',
     'GridholdError', 'HttpStore', 'IOError', 'InternalError', 'InvalidError', 'LimitError', 'LockTimeoutError', 'LockedError',
     'NoSpaceError', 'NotAllowedError', 'NotFoundError', 'OutOfRangeError', 'ReadOnlyError', 'ShardCache', 'StaleError',
-    'UnsupportedError', 'WrongArrayError', 'gzipStream', 'httpStore',
+    'UnsupportedError', 'WrongArrayError', 'field', 'floats', 'gzipStream', 'httpStore',
   ]);
   equal(Object.keys(node).sort(), ['FileStore', 'codecs', 'fileStore']);
 });
