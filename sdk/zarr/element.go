@@ -3,6 +3,7 @@ package zarr
 import (
 	"encoding/binary"
 	"encoding/json"
+	"slices"
 	"sync"
 
 	"github.com/gridhold/gridhold/sdk/fault"
@@ -59,6 +60,16 @@ func newArena(variable bool, fill []byte) *arena {
 	return &arena{bufs: [][]byte{fill}}
 }
 
+// fork returns an arena with the same buffers. What is added to either is not
+// in the other: chunks that are written side by side each have their own, and
+// let go of what they read when they are done.
+func (a *arena) fork() *arena {
+	if a == nil {
+		return nil
+	}
+	return &arena{bufs: slices.Clone(a.bufs)}
+}
+
 // add keeps a buffer and returns its number.
 func (a *arena) add(b []byte) uint32 {
 	a.mu.Lock()
@@ -86,7 +97,8 @@ func (a *arena) flatten(cells, dst []byte, limit int64) ([]byte, error) {
 	return out, nil
 }
 
-// at returns the bytes that a cell points to.
+// at returns the bytes that a cell points to. Nobody may add a buffer
+// meanwhile.
 func (a *arena) at(cell []byte) []byte {
 	buf, off, n := binary.LittleEndian.Uint32(cell), binary.LittleEndian.Uint32(cell[4:]), binary.LittleEndian.Uint32(cell[8:])
 	return a.bufs[buf][off : off+n]

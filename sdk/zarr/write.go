@@ -126,7 +126,7 @@ func (a *Array) storeChunkBox(ctx context.Context, w storage.Putter, ar *arena, 
 	}
 	defer unlock()
 	for attempt := 1; ; attempt++ {
-		err := a.replaceChunk(ctx, w, ar, idx, lo, hi, src)
+		err := a.replaceChunk(ctx, w, ar.fork(), idx, lo, hi, src)
 		if attempt == attempts || !errors.Is(err, fault.ErrStale) && !errors.Is(err, fault.ErrExists) {
 			return chunkError(err, key)
 		}

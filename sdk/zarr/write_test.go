@@ -209,6 +209,34 @@ func TestStringsRoundTrip(t *testing.T) {
 	}
 }
 
+// Chunks of strings that are changed side by side do not share what they read.
+func TestStringsOfManyChunksAtOnce(t *testing.T) {
+	word := func(i int) []byte {
+		s := fmt.Sprint("w", i)
+		return append(binary.LittleEndian.AppendUint32(nil, uint32(len(s))), s...)
+	}
+	for _, sub := range [][]int64{nil, at(1, 2)} {
+		spec := zarr.ArraySpec{Shape: at(64, 8), ChunkShape: at(2, 4), SubchunkShape: sub, DataType: "string"}
+		a, err := zarr.CreateArray(t.Context(), storage.NewMemory(), "", spec, zarr.Options{})
+		require.NoError(t, err)
+		var all, middle, want []byte
+		for i := range 64 * 8 {
+			all = append(all, word(i)...)
+			if x := i % 8; x == 0 || x == 7 {
+				want = append(want, word(i)...)
+				continue
+			}
+			middle = append(middle, word(7*i)...)
+			want = append(want, word(7*i)...)
+		}
+		require.NoError(t, a.StoreRegion(t.Context(), at(0, 0), at(64, 8), all))
+		require.NoError(t, a.StoreRegion(t.Context(), at(0, 1), at(64, 7), middle), "it cuts through each chunk")
+		got, err := a.RetrieveRegion(t.Context(), at(0, 0), at(64, 8), zarr.ReadOptions{})
+		require.NoError(t, err)
+		require.Equal(t, want, got)
+	}
+}
+
 func TestEveryTypeRoundTrips(t *testing.T) {
 	for dtype, size := range map[string]int{
 		"bool": 1, "int8": 1, "uint64": 8, "float16": 2, "complex128": 16, "bfloat16": 2, "float8_e4m3fn": 1, "int4": 1, "r24": 3,
