@@ -18,7 +18,12 @@ ALL_EMPTY = struct.pack("<QQ", 2**64 - 1, 2**64 - 1)
 
 
 def canonical(array: np.ndarray) -> bytes:
-    """As the manifests mean it: C order, little endian."""
+    """As the manifests mean it: C order, little endian; objects as their length and bytes."""
+    if array.dtype == object:
+        pieces = [x.encode() if isinstance(x, str) else x for x in array.reshape(-1)]
+        return b"".join(struct.pack("<I", len(p)) + p for p in pieces)
+    if array.dtype.kind == "V":
+        return array.tobytes()
     return np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<"), copy=False).tobytes()
 
 

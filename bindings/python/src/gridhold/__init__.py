@@ -10,6 +10,7 @@
 """
 
 from . import aio
+from ._abi import Places
 from ._array import Array, Group, ShardCache, list_nodes, open, open_array
 from ._errors import (
     CancelledError,
@@ -64,6 +65,7 @@ __all__ = [
     "NotAllowedError",
     "NotFoundError",
     "OutOfRangeError",
+    "Places",
     "ReadOnlyError",
     "ShardCache",
     "StaleError",

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from ._errors import CorruptError
 
@@ -17,6 +19,7 @@ PENDING = -2147483648
 # Kinds of operations.
 OPEN, CLOSE, CACHE_NEW, CACHE_STATS, CACHE_CLEAR, CACHE_INVALIDATE = 1, 2, 3, 4, 5, 6
 READ_SUBCHUNK, READ_ENCODED, READ_REGION, SHARD_TABLE, DECODE, VERIFY, LIST, LOCATE = 7, 8, 9, 10, 11, 12, 13, 14
+READ_SUBCHUNKS, LOCATE_SUBCHUNKS = 15, 16
 
 # Flags of reads and of caches.
 FLAG_RELOAD = 2
@@ -118,6 +121,12 @@ def read_request(array: int, cache: int, flags: int, *points: tuple[int, ...]) -
     return struct.pack(f"<4I{len(flat)}q", array, cache, flags, n, *flat)
 
 
+def batch_request(array: int, cache: int, points: np.ndarray[Any, Any]) -> bytes:
+    """The request of everything that reads by many indices, one a row of ``points``."""
+    count, n = points.shape
+    return struct.pack("<5I", array, cache, 0, n, count) + points.astype("<i8").tobytes()
+
+
 def cache_request(array: int, flags: int, budget: int) -> bytes:
     return struct.pack("<2Iq", array, flags, budget)
 
@@ -159,6 +168,57 @@ def parse_table(raw: bytes) -> Table:
     version = decode_version(raw[_TABLE.size + key_len : start])
     entries = memoryview(raw)[first:].cast("Q")
     return Table(bool(flags & MISSING_SHARD), key, version, size, entries, len(raw) + 200)
+
+
+class Places(NamedTuple):
+    """Where subchunks lie in the store, in the order they were asked for.
+
+    Subchunk ``i`` has ``lengths[i]`` bytes (-1: to the object's end) from
+    ``offsets[i]`` of the object named ``keys[objects[i]]``, which was of
+    ``versions[objects[i]]`` then. ``objects`` is -1, as the others are, where
+    nothing is stored: there the fill value is. Chunks of an array that is not
+    sharded are named without a look: such an object may not exist.
+    """
+
+    keys: tuple[str, ...]
+    versions: tuple[str, ...]
+    objects: np.ndarray[Any, np.dtype[np.int64]]
+    offsets: np.ndarray[Any, np.dtype[np.int64]]
+    lengths: np.ndarray[Any, np.dtype[np.int64]]
+
+
+_PLACE = np.dtype([("off", "<i8"), ("length", "<i8"), ("object", "<u4"), ("flags", "<u4")])
+
+
+def parse_places(raw: bytes) -> Places:
+    """Raises CorruptError where the answer contradicts itself."""
+    try:
+        count, objects = struct.unpack_from("<II", raw)
+        places = np.frombuffer(raw, _PLACE, count, 8)
+        at, keys, versions = 8 + places.nbytes, [], []
+        for _ in range(objects):
+            key_len, ver_len = struct.unpack_from("<II", raw, at)
+            at += 8
+            keys.append(raw[at : at + key_len].decode())
+            versions.append(decode_version(raw[at + key_len : at + key_len + ver_len]))
+            at += key_len + ver_len
+    except (struct.error, ValueError):
+        at = -1
+    if at != len(raw):
+        raise CorruptError("places: length does not fit their count")
+    there = places["off"] >= 0
+    of, offsets, lengths = (np.where(there, places[name].astype(np.int64), -1) for name in ("object", "off", "length"))
+    return Places(tuple(keys), tuple(versions), of, offsets, lengths)
+
+
+def parse_batch(raw: bytes, count: int) -> list[bytes]:
+    """The subchunks of a ``gh_batch``. Raises CorruptError where it contradicts itself."""
+    if len(raw) < 8 * count:
+        raise CorruptError("batch: shorter than its head")
+    ends = [8 * count, *struct.unpack_from(f"<{count}Q", raw)]
+    if ends != sorted(ends) or ends[-1] != len(raw):
+        raise CorruptError("batch: its ends do not fit its length")
+    return [raw[a:b] for a, b in zip(ends, ends[1:])]
 
 
 def encode_version(version: str) -> bytes:

@@ -9,16 +9,23 @@ from typing import Any
 
 import numpy as np
 
-from ._core import ArrayCore, CacheCore, Node, open_node
-from ._core import list_nodes as list_nodes_in
+from ._abi import Places
+from ._cache import CacheCore
+from ._core import ArrayCore, open_node
 from ._errors import InvalidError
 from ._http import HTTPStore
+from ._node import Node
+from ._node import list_nodes as list_nodes_in
 from ._place import Place
 from ._runtime import DEFAULT_MEMORY, blocking
+from ._select import basic_of
 from ._store import Store
 from ._threads import blocking_runtime
+from ._types import NDArray
 
-NDArray = np.ndarray[Any, Any]
+Indices = Sequence[Sequence[int]] | NDArray
+"""Of several subchunks; an array has one a row."""
+Selector = slice | Sequence[int] | NDArray
 Source = str | os.PathLike[str] | Store | HTTPStore
 
 
@@ -63,13 +70,25 @@ class DescribedArray(Described):
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Of what reads return."""
-        return self._node.dtype
+        """Of what reads return.
+
+        Strings and bytes of variable length are objects, ``str`` and
+        ``bytes``. int2 and int4 are int8, uint2 and uint4 uint8. bfloat16 and
+        the floats of 8 and fewer bits are those of ml_dtypes if that is
+        installed, else their bits in uint16 and uint8; ``info["data_type"]``
+        has the name.
+        """
+        return self._node.element.dtype
 
     @property
-    def chunk_shape(self) -> tuple[int, ...]:
-        """Of a chunk; a shard, if the array is sharded. In encoded space, as the metadata has it."""
-        return tuple(self._node.info["chunk_shape"])
+    def chunk_shape(self) -> tuple[int, ...] | None:
+        """Of a chunk; a shard, if the array is sharded. In encoded space, as the metadata has it.
+
+        None if chunks differ: ``info["chunk_edges"]`` has, for each axis, the
+        ``[length, count]`` of neighbours that are alike.
+        """
+        shape = self._node.info["chunk_shape"]
+        return None if shape is None else tuple(shape)
 
     @property
     def chunk_grid_shape(self) -> tuple[int, ...]:
@@ -83,8 +102,8 @@ class DescribedArray(Described):
         return None if shape is None else tuple(shape)
 
     @property
-    def effective_subchunk_shape(self) -> tuple[int, ...]:
-        """Of what ``retrieve_subchunk`` returns; of a chunk, if the array is not sharded."""
+    def effective_subchunk_shape(self) -> tuple[int, ...] | None:
+        """Of what ``retrieve_subchunk`` returns; of a chunk, if the array is not sharded. None if those differ."""
         return self._node.subchunk
 
     @property
@@ -137,6 +156,8 @@ class Array(DescribedArray):
     Closing twice is fine; a read after that raises ClosedError.
     """
 
+    _own_cache: CacheCore | None = None
+
     def shard_cache(self, *, budget: int = 0, remember_missing: bool = False) -> ShardCache:
         """An empty cache for this array.
 
@@ -159,11 +180,47 @@ class Array(DescribedArray):
         """The bytes of one subchunk as they are stored, or None where there are none."""
         return blocking(self._node.retrieve_encoded_subchunk(indices, _core_of(shard_cache)))
 
+    def retrieve_subchunks(self, indices: Indices, *, shard_cache: ShardCache | None = None) -> list[NDArray]:
+        """Several subchunks, in the order asked for, each as ``retrieve_subchunk`` gives it.
+
+        Those of one shard are read together, and its index once. Large ones
+        are decoded on two threads. The first error ends it.
+        """
+        return blocking(self._node.retrieve_subchunks(indices, _core_of(shard_cache)))
+
     def retrieve_region(
-        self, start: Sequence[int], stop: Sequence[int], *, shard_cache: ShardCache | None = None
+        self,
+        start: Sequence[int] | Sequence[Selector],
+        stop: Sequence[int] | None = None,
+        *,
+        shard_cache: ShardCache | None = None,
     ) -> NDArray:
-        """The elements from ``start`` up to, not including, ``stop``. Raises OutOfRangeError outside the array."""
+        """The elements from ``start`` up to, not including, ``stop``. Raises OutOfRangeError outside the array.
+
+        Or, without ``stop``, what is selected along each axis by itself: by a
+        slice, whose step is above 0, or by a list of integers, in any order
+        and as often as it has them. Both count from the end below 0.
+        """
         return blocking(self._node.retrieve_region(start, stop, _core_of(shard_cache)))
+
+    def locate(self, indices: Indices, *, shard_cache: ShardCache | None = None) -> Places:
+        """Where subchunks lie in the store: arrays of offsets and lengths, and the objects' keys. See ``Places``.
+
+        Raises UnsupportedError where a shard as a whole is transposed or
+        compressed, for then no range of it is a subchunk.
+        """
+        return blocking(self._node.locate(indices, _core_of(shard_cache)))
+
+    def __getitem__(self, key: Any) -> Any:
+        """Basic indexing with integers, slices with steps above 0, and an ellipsis.
+
+        As in numpy an integer drops its axis, and integers for all give a
+        scalar. Shard indexes are kept in a cache of the array's own.
+        """
+        positions, drop = basic_of(key, self.shape)
+        if self._own_cache is None:
+            self._own_cache = cache_core(self._node, 0, False)
+        return blocking(self._node.retrieve_positions(positions, self._own_cache))[drop]
 
     def close(self) -> None:
         self._node.close()
@@ -175,14 +232,27 @@ class Array(DescribedArray):
         self.close()
 
 
-class Group(Described):
+class DescribedGroup(Described):
+    """What can be said of a group without reading."""
+
+    def __init__(self, node: Node, consolidated: bool) -> None:
+        super().__init__(node)
+        self._consolidated = consolidated
+
+    @property
+    def multiscales(self) -> list[dict[str, Any]]:
+        """The pyramids of an OME-Zarr group, as ``gridhold info --json`` prints them; empty if it has none."""
+        return self.info.get("multiscales") or []
+
+
+class Group(DescribedGroup):
     """A Zarr group, open for reading."""
 
     def list_nodes(self) -> list[dict[str, Any]]:
-        """The nodes below it, as ``gridhold.list_nodes`` gives them."""
+        """The nodes below it, as ``gridhold.list_nodes`` gives them; consolidated if it was opened so."""
         self._node.check_open()
         place = self._node.place
-        return blocking(list_nodes_in(self._node.runtime, Place(place.store, place.path)))
+        return blocking(list_nodes_in(self._node.runtime, Place(place.store, place.path), self._consolidated))
 
     def close(self) -> None:
         self._node.close()
@@ -210,37 +280,46 @@ def _core_of(cache: ShardCache | None) -> CacheCore | None:
     return cache._core
 
 
-def open(source: Source, path: str = "", *, memory: int = DEFAULT_MEMORY, strict: bool = False) -> Array | Group:
+def open(
+    source: Source, path: str = "", *, memory: int = DEFAULT_MEMORY, strict: bool = False, consolidated: bool = False
+) -> Array | Group:
     """Opens the array or group at ``path`` in a store.
 
     ``source`` is a directory, a URL (``file``, ``http``, ``https``) or a
     store. ``memory`` caps the sandbox that the core runs in, in bytes;
     chunks larger than a share of it are refused with LimitError. ``strict``
-    lends it no codecs of this host. Raises NotFoundError where there is no
-    node.
+    lends it no codecs of this host. ``consolidated`` trusts the consolidated
+    metadata of groups, which can be stale. Raises NotFoundError where there
+    is no node.
     """
-    return _open(source, path, "any", memory, strict)
+    return _open(source, path, "any", memory, strict, consolidated)
 
 
-def open_array(source: Source, path: str = "", *, memory: int = DEFAULT_MEMORY, strict: bool = False) -> Array:
+def open_array(
+    source: Source, path: str = "", *, memory: int = DEFAULT_MEMORY, strict: bool = False, consolidated: bool = False
+) -> Array:
     """Opens an array; otherwise as ``open``. Raises NotFoundError or InvalidError where there is none."""
-    array = _open(source, path, "array", memory, strict)
+    array = _open(source, path, "array", memory, strict, consolidated)
     assert isinstance(array, Array)
     return array
 
 
-def _open(source: Source, path: str, wanted: str, memory: int, strict: bool) -> Array | Group:
+def _open(source: Source, path: str, wanted: str, memory: int, strict: bool, consolidated: bool) -> Array | Group:
     runtime = blocking_runtime(check_memory(memory), bool(strict))
-    node = blocking(open_node(runtime, Place(source, path), wanted))
-    return Array(node) if isinstance(node, ArrayCore) else Group(node)
+    node = blocking(open_node(runtime, Place(source, path), wanted, bool(consolidated)))
+    return Array(node) if isinstance(node, ArrayCore) else Group(node, bool(consolidated))
 
 
 def list_nodes(
-    source: Source, path: str = "", *, memory: int = DEFAULT_MEMORY, strict: bool = False
+    source: Source, path: str = "", *, memory: int = DEFAULT_MEMORY, strict: bool = False, consolidated: bool = False
 ) -> list[dict[str, Any]]:
-    """All nodes below the group at ``path``: dicts with ``path`` and ``kind``, for arrays ``shape`` and ``data_type``."""
+    """All nodes below the group at ``path``: dicts with ``path`` and ``kind``, for arrays ``shape`` and ``data_type``.
+
+    ``consolidated`` takes them from the group's consolidated metadata if it
+    has some, which needs no listing, so it works over HTTP.
+    """
     runtime = blocking_runtime(check_memory(memory), bool(strict))
-    return blocking(list_nodes_in(runtime, Place(source, path)))
+    return blocking(list_nodes_in(runtime, Place(source, path), bool(consolidated)))
 
 
 def check_memory(memory: int) -> int:

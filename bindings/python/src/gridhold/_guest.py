@@ -133,8 +133,10 @@ class Guest:
             else:
                 self._runtime.turn_soon(self)
             return op
-        except InternalError:
-            self._bury()
+        except BaseException as e:
+            # An interrupt may have come before the outcome of other threads' operations was read.
+            if isinstance(e, InternalError) or not isinstance(e, Error):
+                self._bury()
             raise
 
     def _drop(self, op: int) -> bool:
@@ -147,7 +149,7 @@ class Guest:
     def _call(self, name: str, *args: int) -> int:
         try:
             return self._instance.call(name, *args)
-        except InternalError:
+        except BaseException:
             self._bury()
             raise
 
@@ -163,6 +165,9 @@ class Guest:
                 self._settle(self.turn(numbers))
             except InternalError:
                 pass  # the operations have been told
+            except BaseException:
+                self._bury()
+                raise
             interrupt, self._interrupt = self._interrupt, None
             if interrupt is not None:
                 raise interrupt
@@ -221,7 +226,7 @@ class Guest:
                 self._finish(op, self._call("gh_result", op))
 
     def _finish(self, op: int, address: int) -> None:
-        future = self._under_way.pop(op)
+        future = self._under_way[op]
         memory = self._instance.memory
         result = _abi.parse_result(memory.read(address, _abi.RESULT_SIZE))
         error: Error | None = None
@@ -231,6 +236,7 @@ class Guest:
         else:
             error = self._error(result, memory.read(result.detail_ptr, result.detail_len))
         self._call("gh_drop", op)
+        del self._under_way[op]  # not before: if the guest dies here, whoever waits is told
         if future is None:
             return
         if error is None:

@@ -40,14 +40,16 @@ class Handle:
         """Its number in that guest. Raises StaleError if what it was opened on is another thing by now."""
         if self._serial == guest.serial:
             return self._id
-        async with self._mutex:
-            if self._serial != guest.serial:
-                done = await self._runtime.run(guest, self._kind, await self._build(guest))
-                if self._serial and done.data != self.description:
-                    guest.close_later(done.object)
-                    raise StaleError("gridhold: the metadata changed since this was opened")
-                self.description = done.data
-                self._guest, self._id, self._serial = weakref.ref(guest), done.object, guest.serial
+        return await self._mutex.alone(lambda: self._reopen(guest))
+
+    async def _reopen(self, guest: Guest) -> int:
+        if self._serial != guest.serial:
+            done = await self._runtime.run(guest, self._kind, await self._build(guest))
+            if self._serial and done.data != self.description:
+                guest.close_later(done.object)
+                raise StaleError("gridhold: the metadata changed since this was opened")
+            self.description = done.data
+            self._guest, self._id, self._serial = weakref.ref(guest), done.object, guest.serial
         return self._id
 
     def close(self) -> None:

@@ -11,7 +11,7 @@ import json
 import struct
 from typing import TYPE_CHECKING, Protocol
 
-from . import _abi, _codecs
+from . import _abi, _decoders
 from ._errors import UNSUPPORTED, InvalidError
 from ._http import Request, Response
 from ._store import Answer, Range
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ._runtime import Runtime
 
 _TOO_SMALL = -17
+_LENT_MIN = 4096  # smaller outputs are decoded in the guest: crossing over costs more than it saves
 
 
 class Job(Protocol):
@@ -96,7 +97,7 @@ class ListJob:
         return self._lent.list_now(self._prefix, runtime.may_block)
 
     async def run(self, runtime: Runtime) -> list[str]:
-        return await runtime.list(self._lent, self._prefix)
+        return await runtime.names(self._lent, self._prefix)
 
     def write(self, memory: Memory, outcome: object) -> int:
         assert isinstance(outcome, list)
@@ -166,17 +167,17 @@ class Codecs:
 
     def __init__(self, strict: bool) -> None:
         self._strict = strict
-        self._open: list[_codecs.Decoder] = []
+        self._open: list[_decoders.Decoder] = []
 
     def open(self, memory: Memory, cfg: int, cfg_len: int, info: int) -> int:
         """``codec_open``."""
         named = json.loads(memory.read(cfg, cfg_len))
-        decoder = None if self._strict else _codecs.lent(named["name"])
+        decoder = None if self._strict else _decoders.lent(named["name"], named.get("configuration") or {})
         if decoder is None:
             return UNSUPPORTED
         if decoder not in self._open:
             self._open.append(decoder)
-        memory.write(info, _abi.info_codec(self._open.index(decoder) + 1, _codecs.LENT_MIN))
+        memory.write(info, _abi.info_codec(self._open.index(decoder) + 1, _LENT_MIN))
         return 0
 
     def run(self, memory: Memory, codec: int, op: int, src: int, src_len: int, dst: int, dst_len: int) -> int:

@@ -13,7 +13,7 @@ from ._guest import Done, Guest
 from ._http import Request, Response, fetcher
 from ._imports import Job
 from ._lent import Lent
-from ._runtime import Flight, Runtime
+from ._runtime import Flight, Mutex, Runtime
 from ._store import Answer, Range
 from ._workers import workers
 
@@ -92,7 +92,7 @@ class LoopRuntime(Runtime):
             return await lent.read_async(key, ranges, version)
         return await self._threaded(lent.read, key, ranges, version)
 
-    async def list(self, lent: Lent, prefix: str) -> list[str]:
+    async def names(self, lent: Lent, prefix: str) -> list[str]:
         lister = lent.lister()
         if asyncio.iscoroutinefunction(lister):
             return await lister(prefix)  # type: ignore[no-any-return]
@@ -110,8 +110,14 @@ class LoopRuntime(Runtime):
     async def _threaded(self, call: Callable[..., T], *args: Any) -> T:
         return await self.loop().run_in_executor(workers.pool(), call, *args)
 
-    def mutex(self) -> asyncio.Lock:
-        return asyncio.Lock()
+    async def share(self, call: Callable[[Any], T], items: Sequence[Any]) -> list[T]:
+        half = len(items) // 2
+        parts = [self._threaded(lambda some=some: [call(x) for x in some]) for some in (items[:half], items[half:])]
+        first, second = await asyncio.gather(*parts)
+        return first + second
+
+    def mutex(self) -> Mutex:
+        return _TaskMutex()
 
     def flight(self, load: Callable[[], Coroutine[Any, Any, T]]) -> Flight[T]:
         return _TaskFlight(self.loop(), load)
@@ -124,6 +130,15 @@ class LoopRuntime(Runtime):
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
+
+
+class _TaskMutex:
+    def __init__(self) -> None:
+        self._lock = asyncio.Lock()
+
+    async def alone(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        async with self._lock:
+            return await work()
 
 
 class _TaskFlight(Flight[T]):

@@ -11,7 +11,7 @@ import logging
 import threading
 import weakref
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from . import _fork
 from ._errors import Error, InternalError, InvalidError
@@ -132,7 +132,7 @@ class Runtime:
     async def read(self, lent: Lent, key: str, ranges: Sequence[Range], version: str) -> Answer:
         raise NotImplementedError
 
-    async def list(self, lent: Lent, prefix: str) -> list[str]:
+    async def names(self, lent: Lent, prefix: str) -> list[str]:
         raise NotImplementedError
 
     async def fetch(self, request: Request) -> Response:
@@ -145,8 +145,11 @@ class Runtime:
         """Runs what takes a while and needs no guest."""
         raise NotImplementedError
 
-    def mutex(self) -> Any:
-        """An asynchronous context manager that one enters at a time."""
+    async def share(self, call: Callable[[Any], T], items: Sequence[Any]) -> list[T]:
+        """``call`` of each item, in order, on two threads: for what takes long and lets go of the interpreter."""
+        raise NotImplementedError
+
+    def mutex(self) -> Mutex:
         raise NotImplementedError
 
     def flight(self, load: Callable[[], Coroutine[Any, Any, T]]) -> Flight[T]:
@@ -157,6 +160,13 @@ class Runtime:
         raise NotImplementedError
 
 
+class Mutex(Protocol):
+    """What one does at a time."""
+
+    async def alone(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """The result of ``work``, done while nobody else's is."""
+
+
 class Flight(Awaitable[T]):
     """One load under way. ``start`` is called once, by whoever made it; then all, he included, await it."""
 
@@ -165,3 +175,6 @@ class Flight(Awaitable[T]):
 
     def start(self) -> None:
         raise NotImplementedError
+
+    def leave(self) -> None:
+        """Whoever made it goes, perhaps before it could start: nobody may wait for what will not come."""

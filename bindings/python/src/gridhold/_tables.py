@@ -52,23 +52,27 @@ class Tables:
     async def get(self, shard: Shard, load: Load, stale: Table | None) -> Table:
         """The table, loaded if need be, and again if all there is is ``stale``."""
         while True:
-            with self._lock:
-                table = self._kept.get(shard)
-                if table is not None and table is not stale:
-                    return table
-                flight = self._flights.get(shard)
-                mine = flight is None or flight.over
-                if flight is None or flight.over:
-                    flight = self._flight(shard, load, stale is not None)
-            if mine:
-                flight.start()
+            own = self._flight(shard, load, stale is not None)
             try:
+                with self._lock:
+                    table = self._kept.get(shard)
+                    if table is not None and table is not stale:
+                        return table
+                    flight = self._flights.get(shard)
+                    if flight is None or flight.over:
+                        flight = self._flights[shard] = own
+                if flight is own:
+                    flight.start()
                 return await flight
             except Exception:
-                if mine:
+                if flight is own:
                     raise
+            finally:
+                own.leave()
 
     def _flight(self, shard: Shard, load: Load, reload: bool) -> Flight[Table]:
+        """A load that nobody knows of yet."""
+
         async def loaded() -> Table:
             try:
                 table = await load(shard, reload)
@@ -80,7 +84,6 @@ class Tables:
                         del self._flights[shard]
 
         flight = self._runtime.flight(loaded)
-        self._flights[shard] = flight
         return flight
 
     def _keep(self, shard: Shard, table: Table, flight: Flight[Table]) -> None:

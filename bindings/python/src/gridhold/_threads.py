@@ -14,7 +14,7 @@ from ._guest import Done, Guest
 from ._http import Request, Response, fetcher
 from ._imports import Job
 from ._lent import Lent
-from ._runtime import Flight, Runtime, blocking
+from ._runtime import Flight, Mutex, Runtime, blocking
 from ._store import Answer, Range
 from ._workers import workers
 
@@ -62,7 +62,7 @@ class BlockingRuntime(Runtime):
     async def read(self, lent: Lent, key: str, ranges: Sequence[Range], version: str) -> Answer:
         return lent.read(key, ranges, version)
 
-    async def list(self, lent: Lent, prefix: str) -> list[str]:
+    async def names(self, lent: Lent, prefix: str) -> list[str]:
         return lent.lister()(prefix)  # type: ignore[no-any-return]
 
     async def fetch(self, request: Request) -> Response:
@@ -74,7 +74,18 @@ class BlockingRuntime(Runtime):
     async def compute(self, call: Callable[..., T], *args: Any) -> T:
         return call(*args)
 
-    def mutex(self) -> Any:
+    async def share(self, call: Callable[[Any], T], items: Sequence[Any]) -> list[T]:
+        half = len(items) // 2
+        theirs = workers.pool().submit(lambda: [call(x) for x in items[half:]])
+        try:
+            mine = [call(x) for x in items[:half]]
+        except BaseException:
+            theirs.cancel()
+            raise
+        # The others may all be waiting for a store.
+        return mine + ([call(x) for x in items[half:]] if theirs.cancel() else theirs.result())
+
+    def mutex(self) -> Mutex:
         return _ThreadMutex()
 
     def flight(self, load: Callable[[], Coroutine[Any, Any, T]]) -> Flight[T]:
@@ -98,11 +109,9 @@ class _ThreadMutex:
     def _restart(self) -> None:
         self._lock = threading.Lock()
 
-    async def __aenter__(self) -> None:
-        self._lock.acquire()
-
-    async def __aexit__(self, *exc: object) -> None:
-        self._lock.release()
+    async def alone(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        with self._lock:  # an interrupt cannot come between this and what it guards
+            return await work()
 
 
 class _ThreadFlight(Flight[T]):
@@ -110,19 +119,27 @@ class _ThreadFlight(Flight[T]):
 
     def __init__(self, load: Callable[[], Coroutine[Any, Any, T]]) -> None:
         self._load = load
-        self._future: concurrent.futures.Future[T] = concurrent.futures.Future()
+        self._ended = threading.Event()
+        self._results: list[T] = []
+        self._error: Exception = CancelledError("gridhold: the load was interrupted")
 
     def start(self) -> None:
         try:
-            self._future.set_result(blocking(self._load()))
+            self._results.append(blocking(self._load()))
         except Exception as e:
-            self._future.set_exception(e)
-        except BaseException:  # meant for this thread alone
-            self._future.set_exception(CancelledError("gridhold: the load was interrupted"))
-            raise
+            self._error = e
+        finally:  # an interrupt is meant for this thread alone
+            self.leave()
+
+    def leave(self) -> None:
+        self.over = True
+        self._ended.set()
 
     def __await__(self) -> Any:
-        return self._future.result()
+        self._ended.wait()
+        if not self._results:
+            raise self._error
+        return self._results[0]
         yield
 
 

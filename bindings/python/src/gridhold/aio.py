@@ -14,12 +14,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ._array import Described, DescribedArray, NDArray, Source, cache_core, check_memory
-from ._core import ArrayCore, CacheCore, open_node
-from ._core import list_nodes as list_nodes_in
+from ._abi import Places
+from ._array import DescribedArray, DescribedGroup, Indices, Selector, Source, cache_core, check_memory
+from ._cache import CacheCore
+from ._core import ArrayCore, open_node
 from ._loop import loop_runtime
+from ._node import list_nodes as list_nodes_in
 from ._place import Place
 from ._runtime import DEFAULT_MEMORY
+from ._select import basic_of
+from ._types import NDArray
 
 __all__ = ["AsyncArray", "AsyncGroup", "AsyncShardCache", "list_nodes", "open", "open_array"]
 
@@ -56,6 +60,8 @@ class AsyncShardCache:
 class AsyncArray(DescribedArray):
     """As ``gridhold.Array``, in coroutines. A read that is cancelled leaves nothing behind."""
 
+    _own_cache: CacheCore | None = None
+
     def shard_cache(self, *, budget: int = 0, remember_missing: bool = False) -> AsyncShardCache:
         """See ``gridhold.Array.shard_cache``."""
         return AsyncShardCache(cache_core(self._node, budget, remember_missing))
@@ -70,11 +76,30 @@ class AsyncArray(DescribedArray):
         """See ``gridhold.Array.retrieve_encoded_subchunk``."""
         return await self._node.retrieve_encoded_subchunk(indices, _core_of(shard_cache))
 
+    async def retrieve_subchunks(self, indices: Indices, *, shard_cache: AsyncShardCache | None = None) -> list[NDArray]:
+        """See ``gridhold.Array.retrieve_subchunks``."""
+        return await self._node.retrieve_subchunks(indices, _core_of(shard_cache))
+
     async def retrieve_region(
-        self, start: Sequence[int], stop: Sequence[int], *, shard_cache: AsyncShardCache | None = None
+        self,
+        start: Sequence[int] | Sequence[Selector],
+        stop: Sequence[int] | None = None,
+        *,
+        shard_cache: AsyncShardCache | None = None,
     ) -> NDArray:
         """See ``gridhold.Array.retrieve_region``."""
         return await self._node.retrieve_region(start, stop, _core_of(shard_cache))
+
+    async def locate(self, indices: Indices, *, shard_cache: AsyncShardCache | None = None) -> Places:
+        """See ``gridhold.Array.locate``."""
+        return await self._node.locate(indices, _core_of(shard_cache))
+
+    async def __getitem__(self, key: Any) -> Any:
+        """``await array[...]``; see ``gridhold.Array.__getitem__``."""
+        positions, drop = basic_of(key, self.shape)
+        if self._own_cache is None:
+            self._own_cache = cache_core(self._node, 0, False)
+        return (await self._node.retrieve_positions(positions, self._own_cache))[drop]
 
     async def close(self) -> None:
         self._node.close()
@@ -86,14 +111,14 @@ class AsyncArray(DescribedArray):
         self._node.close()
 
 
-class AsyncGroup(Described):
+class AsyncGroup(DescribedGroup):
     """As ``gridhold.Group``, in coroutines."""
 
     async def list_nodes(self) -> list[dict[str, Any]]:
         """See ``gridhold.list_nodes``."""
         self._node.check_open()
         place = self._node.place
-        return await list_nodes_in(self._node.runtime, Place(place.store, place.path))
+        return await list_nodes_in(self._node.runtime, Place(place.store, place.path), self._consolidated)
 
     async def close(self) -> None:
         self._node.close()
@@ -114,28 +139,32 @@ def _core_of(cache: AsyncShardCache | None) -> CacheCore | None:
 
 
 async def open(
-    source: Source, path: str = "", *, memory: int = DEFAULT_MEMORY, strict: bool = False
+    source: Source, path: str = "", *, memory: int = DEFAULT_MEMORY, strict: bool = False, consolidated: bool = False
 ) -> AsyncArray | AsyncGroup:
     """See ``gridhold.open``."""
-    return await _open(source, path, "any", memory, strict)
+    return await _open(source, path, "any", memory, strict, consolidated)
 
 
-async def open_array(source: Source, path: str = "", *, memory: int = DEFAULT_MEMORY, strict: bool = False) -> AsyncArray:
+async def open_array(
+    source: Source, path: str = "", *, memory: int = DEFAULT_MEMORY, strict: bool = False, consolidated: bool = False
+) -> AsyncArray:
     """See ``gridhold.open_array``."""
-    array = await _open(source, path, "array", memory, strict)
+    array = await _open(source, path, "array", memory, strict, consolidated)
     assert isinstance(array, AsyncArray)
     return array
 
 
-async def _open(source: Source, path: str, wanted: str, memory: int, strict: bool) -> AsyncArray | AsyncGroup:
+async def _open(
+    source: Source, path: str, wanted: str, memory: int, strict: bool, consolidated: bool
+) -> AsyncArray | AsyncGroup:
     runtime = loop_runtime(check_memory(memory), bool(strict))
-    node = await open_node(runtime, Place(source, path), wanted)
-    return AsyncArray(node) if isinstance(node, ArrayCore) else AsyncGroup(node)
+    node = await open_node(runtime, Place(source, path), wanted, bool(consolidated))
+    return AsyncArray(node) if isinstance(node, ArrayCore) else AsyncGroup(node, bool(consolidated))
 
 
 async def list_nodes(
-    source: Source, path: str = "", *, memory: int = DEFAULT_MEMORY, strict: bool = False
+    source: Source, path: str = "", *, memory: int = DEFAULT_MEMORY, strict: bool = False, consolidated: bool = False
 ) -> list[dict[str, Any]]:
     """See ``gridhold.list_nodes``."""
     runtime = loop_runtime(check_memory(memory), bool(strict))
-    return await list_nodes_in(runtime, Place(source, path))
+    return await list_nodes_in(runtime, Place(source, path), bool(consolidated))

@@ -1,0 +1,277 @@
+"""The decoders that this host has.
+
+A decoder answers None to whatever it does not like: damaged, too large, or
+merely unusual. Then the guest decodes the bytes and says what is the matter.
+So there is one judge, and a decoder here may be as narrow as it is fast.
+"""
+
+from __future__ import annotations
+
+import bz2
+import lzma
+import threading
+import zlib
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+Decoder = Callable[[Any, int], "bytes | None"]
+"""``decode(encoded, limit)``: all that was encoded, at most ``limit`` bytes, or None."""
+
+
+def _zstd_size(src: Any, limit: int) -> bool:
+    """Whether this is a frame that states its size, and that is within the limit. Nothing is allocated before."""
+    if bytes(src[:4]) != b"\x28\xb5\x2f\xfd" or len(src) < 6:
+        return False
+    head = src[4]
+    single = head >> 5 & 1
+    n = (single, 2, 4, 8)[head >> 6]
+    if n == 0 or head & 0b1011:  # no size; a reserved bit or a dictionary
+        return False
+    at = 6 - single
+    size = int.from_bytes(src[at : at + n], "little") + (256 if n == 2 else 0)
+    return size <= limit
+
+
+def _zstd() -> Decoder | None:
+    """The quickest implementation there is; zstandard keeps its state between calls, the others make it anew."""
+    try:
+        import zstandard
+    except ImportError:
+        pass
+    else:
+        local = threading.local()
+
+        def with_zstandard(src: Any, limit: int) -> bytes | None:
+            if not _zstd_size(src, limit):
+                return None
+            try:
+                decompress = local.decompress
+            except AttributeError:
+                decompress = local.decompress = zstandard.ZstdDecompressor().decompress
+            try:
+                return decompress(src, allow_extra_data=False)  # type: ignore[no-any-return]
+            except zstandard.ZstdError:
+                return None
+
+        return with_zstandard
+    try:
+        from compression import zstd  # type: ignore[import-not-found, unused-ignore]  # Python 3.14
+    except ImportError:
+        pass
+    else:
+
+        def with_standard_library(src: Any, limit: int) -> bytes | None:
+            if not _zstd_size(src, limit):
+                return None
+            decompressor = zstd.ZstdDecompressor()
+            try:
+                out = decompressor.decompress(src, limit + 1)
+            except zstd.ZstdError:
+                return None
+            return out if decompressor.eof and not decompressor.unused_data and len(out) <= limit else None
+
+        return with_standard_library
+    try:
+        from numcodecs.zstd import decompress  # type: ignore[import-untyped, import-not-found, unused-ignore]
+    except ImportError:
+        return None
+
+    def with_numcodecs(src: Any, limit: int) -> bytes | None:
+        if not _zstd_size(src, limit):
+            return None
+        try:
+            return decompress(src)  # type: ignore[no-any-return]
+        except (RuntimeError, ValueError):
+            return None
+
+    return with_numcodecs
+
+
+def _gzip(src: Any, limit: int) -> bytes | None:
+    out, left, rest = [], limit, src
+    while len(rest):
+        member = zlib.decompressobj(31)
+        try:
+            piece = member.decompress(rest, left + 1)
+        except zlib.error:
+            return None
+        if len(piece) > left or not member.eof:
+            return None
+        out.append(piece)
+        left -= len(piece)
+        rest = member.unused_data
+    return b"".join(out) if out else None
+
+
+def _crc32c() -> Decoder | None:
+    """Only where it is not written in Python: the guest's is quicker than that."""
+    value: Callable[[bytes], int]
+    try:
+        import google_crc32c
+
+        if google_crc32c.implementation != "c":
+            return None
+        value = google_crc32c.value
+    except ImportError:
+        try:
+            from crc32c import crc32c as value  # type: ignore[import-not-found, no-redef, unused-ignore]
+        except ImportError:
+            return None
+
+    def strip(src: Any, limit: int) -> bytes | None:
+        body = bytes(src[:-4])
+        if len(src) < 4 or len(body) > limit or value(body) != int.from_bytes(src[-4:], "little"):
+            return None
+        return body
+
+    return strip
+
+
+def _blosc() -> Decoder | None:
+    """Of chunks of version 1, all of the codecs that numcodecs was built with."""
+    try:
+        from numcodecs.blosc import decompress  # type: ignore[import-untyped, import-not-found, unused-ignore]
+    except ImportError:
+        return None
+
+    def with_numcodecs(src: Any, limit: int) -> bytes | None:
+        if len(src) < 16 or src[0] != 2 or src[3] == 0:
+            return None
+        size, _, stored = (int.from_bytes(src[i : i + 4], "little") for i in (4, 8, 12))
+        if size > limit or stored != len(src):
+            return None
+        try:
+            return decompress(src)  # type: ignore[no-any-return]
+        except (RuntimeError, ValueError):
+            return None
+
+    return with_numcodecs
+
+
+def _lz4() -> Decoder | None:
+    try:
+        from numcodecs.lz4 import decompress  # type: ignore[import-untyped, import-not-found, unused-ignore]
+    except ImportError:
+        return None
+
+    def with_numcodecs(src: Any, limit: int) -> bytes | None:
+        if len(src) < 5 or int.from_bytes(src[:4], "little") > limit:
+            return None
+        try:
+            return decompress(src)  # type: ignore[no-any-return]
+        except (RuntimeError, ValueError):
+            return None
+
+    return with_numcodecs
+
+
+def _zlib(src: Any, limit: int) -> bytes | None:
+    return _one_stream(zlib.decompressobj(), src, limit)
+
+
+def _bz2(src: Any, limit: int) -> bytes | None:
+    return _one_stream(bz2.BZ2Decompressor(), src, limit)
+
+
+def _xz(src: Any, limit: int) -> bytes | None:
+    return _one_stream(lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_XZ_MEMORY), src, limit)
+
+
+def _one_stream(decompressor: Any, src: Any, limit: int) -> bytes | None:
+    try:
+        out: bytes = decompressor.decompress(src, limit + 1)
+    except (zlib.error, OSError, lzma.LZMAError, EOFError):
+        return None
+    return out if decompressor.eof and not decompressor.unused_data and len(out) <= limit else None
+
+
+_XZ_MEMORY = 128 << 20
+
+
+def _shuffle(size: int) -> Decoder | None:
+    if size < 1:
+        return None
+
+    def unshuffle(src: Any, limit: int) -> bytes | None:
+        if len(src) > limit:
+            return None
+        whole = len(src) - len(src) % size
+        elements = np.frombuffer(src, np.uint8, whole).reshape(size, -1)
+        return elements.T.tobytes() + bytes(src[whole:])
+
+    return unshuffle
+
+
+def _in_front(checksum: Callable[[Any], int]) -> Decoder:
+    """A checksum of four bytes before what it is of."""
+
+    def strip(src: Any, limit: int) -> bytes | None:
+        body = bytes(src[4:])
+        if len(src) < 4 or len(body) > limit or checksum(body) != int.from_bytes(src[:4], "little"):
+            return None
+        return body
+
+    return strip
+
+
+def _at_end(name: str) -> Decoder | None:
+    """A checksum that numcodecs keeps in four bytes after what it is of."""
+    try:
+        if name == "fletcher32":
+            from numcodecs.fletcher32 import Fletcher32 as Checksum  # type: ignore[import-untyped, import-not-found, unused-ignore]
+        else:
+            from numcodecs.checksum32 import JenkinsLookup3 as Checksum  # type: ignore[import-untyped, import-not-found, unused-ignore]
+    except ImportError:
+        return None
+    codec = Checksum()
+
+    def strip(src: Any, limit: int) -> bytes | None:
+        if not 4 <= len(src) <= limit + 4:
+            return None
+        try:
+            return bytes(codec.decode(bytes(src)))
+        except (RuntimeError, ValueError):
+            return None
+
+    return strip
+
+
+class Found(NamedTuple):
+    """A decoder, and what else is to be known of its codec."""
+
+    decode: Decoder
+    overhead: int | None  # bytes that encoding adds; None: a compressor, nobody knows
+
+
+def find(name: str, configuration: dict[str, Any]) -> Found | None:
+    """The decoder of a bytes-to-bytes codec of the metadata; None if this host has none for it."""
+    name = name.removeprefix("numcodecs.")
+    decoder = COMPRESSORS.get(name)
+    if decoder is not None:
+        unusual = name == "lzma" and (configuration.get("format", 1) != 1 or configuration.get("filters"))
+        return None if unusual else Found(decoder, None)
+    if name == "shuffle":
+        size = configuration.get("elementsize", 4)
+        decoder = _shuffle(size) if isinstance(size, int) else None
+        return Found(decoder, 0) if decoder else None
+    decoder = CHECKSUMS.get(name)
+    if decoder is None or configuration:  # other places and seeds are the guest's
+        return None
+    return Found(decoder, 4)
+
+
+COMPRESSORS: dict[str, Decoder | None] = {
+    "blosc": _blosc(), "bz2": _bz2, "gzip": _gzip, "lz4": _lz4(), "lzma": _xz, "zlib": _zlib, "zstd": _zstd(),
+}  # fmt: skip
+CHECKSUMS: dict[str, Decoder | None] = {
+    "adler32": _in_front(zlib.adler32), "crc32": _in_front(zlib.crc32), "crc32c": _crc32c(),
+    "fletcher32": _at_end("fletcher32"), "jenkins_lookup3": _at_end("jenkins_lookup3"),
+}  # fmt: skip
+
+
+def lent(name: str, configuration: dict[str, Any]) -> Decoder | None:
+    """What is worth lending: compressors. A checksum costs the guest less than the crossing."""
+    found = find(name, configuration)
+    return found.decode if found and found.overhead is None else None

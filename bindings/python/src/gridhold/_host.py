@@ -1,0 +1,161 @@
+"""Warm reads without the guest: the table of a shard says where a subchunk lies, the store reads it, the chain decodes it."""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from . import _abi
+from ._abi import EMPTY, Table
+from ._codecs import chain
+from ._errors import CorruptError, InternalError, NotFoundError, StaleError
+from ._guest import Guest
+from ._handle import Handle
+from ._lent import Lent
+from ._runtime import Runtime
+from ._tables import Shard, Tables
+from ._types import Element, NDArray, Shape
+
+_BATCH = 256  # ranges in one call of a store
+_BATCH_BYTES = 64 << 20
+_OFF_LOOP = 1 << 20  # decoded bytes; more is decoded where it holds up nobody
+_SHARE_EACH, _SHARE_ALL = 32 << 10, 1 << 20  # decoded bytes; what is less is not worth a second thread
+
+
+class Host:
+    """Reads the subchunks of one array whose shards a host can read by itself."""
+
+    def __init__(self, runtime: Runtime, handle: Handle, lent: Lent, element: Element, info: dict[str, Any]) -> None:
+        self._runtime = runtime
+        self._handle = handle
+        self._lent = lent
+        self._element = element
+        self._subchunk: Shape = tuple(info["effective_subchunk_shape"])
+        self.per_shard: Shape = tuple(info.get("chunks_per_shard") or ())
+        self._nbytes = math.prod(self._subchunk) * element.size
+        self.chain = chain(info["subchunk_codecs"], element, self._subchunk, strict=runtime.strict)
+        self.batch = max(1, min(_BATCH, _BATCH_BYTES // max(1, self._nbytes)))
+        """How many subchunks are read at once."""
+
+    def locate(self, index: Sequence[int]) -> tuple[Shard, int]:
+        """The shard of a subchunk, and its place in the shard's table."""
+        slot = 0
+        shard = []
+        for i, n in zip(index, self.per_shard):
+            q, r = divmod(i, n)
+            shard.append(q)
+            slot = slot * n + r
+        return tuple(shard), slot
+
+    async def table(self, shard: Shard, tables: Tables, stale: Table | None = None) -> Table:
+        """The table of a shard; another one than ``stale``."""
+        table = tables.peek(shard) if stale is None else None
+        return table if table is not None else await tables.get(shard, self._load, stale)
+
+    async def _load(self, shard: Shard, reload: bool) -> Table:
+        async def build(guest: Guest) -> bytes:
+            flags = _abi.FLAG_RELOAD if reload else 0
+            return _abi.read_request(await self._handle.on(guest), 0, flags, shard)
+
+        table = _abi.parse_table((await self._runtime.call(_abi.SHARD_TABLE, build)).data)
+        if not table.missing and len(table.entries) != 2 * math.prod(self.per_shard):
+            raise InternalError(f"guest: {table.key}: its table has {len(table.entries) // 2} entries")
+        return table
+
+    async def fetch(self, shard: Shard, slots: Sequence[int], tables: Tables) -> list[Any]:
+        """The encoded bytes of subchunks of one shard, None for those that are not there.
+
+        If the shard is not of the table's version, the table is loaded once
+        more; if that is not enough, StaleError.
+        """
+        stale: Table | None = None
+        for _ in range(2):
+            table = await self.table(shard, tables, stale)
+            if table.missing:
+                return [None] * len(slots)
+            entries = table.entries
+            found = [(entries[2 * i], entries[2 * i + 1]) for i in slots]
+            ranges = [span for span in found if span[1] != EMPTY]
+            if not ranges:
+                return [None] * len(slots)
+            try:
+                answer = self._lent.now(table.key, ranges, table.version, self._runtime.may_block)
+                if answer is None:
+                    answer = await self._runtime.read(self._lent, table.key, ranges, table.version)
+            except (StaleError, NotFoundError):  # NotFound: the shard has gone since
+                stale = table
+                continue
+            for data, (off, n) in zip(answer.data, ranges):
+                if len(data) != n:
+                    raise CorruptError(f"zarr: {table.key} at {off}: {len(data)} bytes of {n}", item=table.key, offset=off)
+            if len(ranges) == len(slots):
+                return list(answer.data)
+            there = iter(answer.data)
+            return [None if n == EMPTY else next(there) for _, n in found]
+        key = stale.key if stale is not None else ""
+        raise StaleError(f"zarr: {key}: changed between reads that must agree", item=key)
+
+    async def each(
+        self, shard: Shard, slots: Sequence[int], tables: Tables, take: Callable[[int, NDArray | None], None]
+    ) -> None:
+        """Reads subchunks of one shard, ``take(i, array)`` for each ``slots[i]``; None stands for fill values."""
+        for at in range(0, len(slots), self.batch):
+            encoded = await self.fetch(shard, slots[at : at + self.batch], tables)
+            for i, array in enumerate(await self._decode_all(encoded), at):
+                take(i, array)
+
+    async def _decode_all(self, encoded: Sequence[Any]) -> list[NDArray | None]:
+        computes = self.chain is not None and self.chain.computes
+        if computes and self._nbytes >= _SHARE_EACH and self._nbytes * len(encoded) >= _SHARE_ALL:
+            arrays: list[NDArray | None] = await self._runtime.share(self._try, encoded)
+        elif computes and self._nbytes * len(encoded) > _OFF_LOOP:
+            arrays = await self._runtime.compute(list, map(self._try, encoded))
+        else:
+            arrays = [self._try(e) for e in encoded]
+        return [a if a is not None or e is None else await self._guests(e) for a, e in zip(arrays, encoded)]
+
+    def _try(self, encoded: Any) -> NDArray | None:
+        return self.chain.decode(encoded) if self.chain is not None and encoded is not None else None
+
+    async def decode(self, encoded: Any) -> NDArray:
+        """One subchunk; fill values for None."""
+        if encoded is None:
+            return self._element.full(self._subchunk)
+        if self._nbytes > _OFF_LOOP:
+            array = await self._runtime.compute(self._try, encoded)
+        else:
+            array = self._try(encoded)
+        return array if array is not None else await self._guests(encoded)
+
+    async def _guests(self, encoded: Any) -> NDArray:
+        async def build(guest: Guest) -> bytes:
+            return struct.pack("<I", await self._handle.on(guest)) + bytes(encoded)
+
+        return self._element.array((await self._runtime.call(_abi.DECODE, build)).data, self._subchunk)
+
+    async def places(self, points: NDArray, tables: Tables) -> _abi.Places:
+        """Where subchunks lie, one a row of ``points``."""
+        shards, slots = np.divmod(points, np.array(self.per_shard, np.int64))
+        flat = np.zeros(len(points), np.int64)
+        for axis, n in enumerate(self.per_shard):
+            flat = flat * n + slots[:, axis]
+        apart, which = np.unique(shards, axis=0, return_inverse=True) if shards.shape[1] else (shards[:1], flat * 0)
+        which = which.reshape(-1)
+        spans = np.full((len(points), 2), -1, np.int64)
+        keys: list[str] = []
+        versions: list[str] = []
+        of = np.full(len(points), -1, np.int64)
+        for k, shard in enumerate(apart):
+            table = await self.table(tuple(shard.tolist()), tables)
+            mine = np.flatnonzero(which == k)
+            if table.missing:
+                continue
+            spans[mine] = np.frombuffer(table.entries, "<i8").reshape(-1, 2)[flat[mine]]  # EMPTY is -1
+            of[mine] = np.where(spans[mine, 1] < 0, -1, len(keys))
+            keys.append(table.key)
+            versions.append(table.version)
+        return _abi.Places(tuple(keys), tuple(versions), of, spans[:, 0], spans[:, 1])
