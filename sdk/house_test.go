@@ -40,7 +40,7 @@ var arrows = []struct {
 	{"wasm/guest", []string{"sdk", "wasm/wire"}},
 	{"wasm", nil},
 	{"host", []string{"sdk", "native", "wasm"}},
-	{"internal/golden", nil}, // for tests and the programs of bench: see TestGoldenIsForTests
+	{"internal/golden", nil},  // for tests and the programs of bench: see TestGoldenIsForTests
 	{"internal/interop", nil}, // tests only, against the peers
 	{"cmd", []string{"sdk", "native", "wasm", "host"}},
 	{"bench", []string{"sdk", "native", "wasm", "host"}},
