@@ -1,5 +1,6 @@
 // Random single subchunks a second of one array, its shard indexes warm.
 // usage: node bench/reads.mjs DIR [SECONDS]; one line of JSON for each way.
+// The CPU time of this process is steadier than the clock on a busy machine.
 import { Gridhold } from '@gridhold/gridhold';
 import { codecs as platform, fileStore } from '@gridhold/gridhold/node';
 import Zstd from 'numcodecs/zstd';
@@ -22,22 +23,28 @@ for (const [lent, codecs] of Object.entries({ none: {}, numcodecs: { zstd: Zstd 
     for (const shard of grid(array.chunkGridShape)) {
       await array.retrieveSubchunk(shard.map((at, axis) => at * perShard[axis]), { shardCache });
     }
-    for (const inFlight of [1, 16]) {
-      await run(200, inFlight); // warm up
-      const { reads, took } = await run(Number(seconds) * 1000, inFlight);
-      console.log(JSON.stringify({ lent, blocking, inFlight, readsPerSecond: Math.round((reads / took) * 1000) }));
+    for (const [inFlight, batch] of [[1, 1], [16, 1], [1, 64]]) {
+      await run(200, inFlight, batch); // warm up
+      const { reads, took, cpu } = await run(Number(seconds) * 1000, inFlight, batch);
+      const [readsPerSecond, cpuMicroseconds] = [Math.round((reads / took) * 1000), Math.round((cpu / reads) * 10) / 10];
+      console.log(JSON.stringify({ lent, blocking, inFlight, batch, readsPerSecond, cpuMicroseconds }));
     }
     array.close();
     store.close();
 
-    async function run(ms, inFlight) {
+    async function run(ms, inFlight, batch) {
       const start = performance.now();
+      const before = process.cpuUsage();
       let reads = 0;
+      const read = batch === 1
+        ? () => array.retrieveSubchunk(random(), { shardCache })
+        : () => array.retrieveSubchunks(Array.from({ length: batch }, random), { shardCache });
       const reader = async () => {
-        for (; performance.now() - start < ms; reads++) await array.retrieveSubchunk(random(), { shardCache });
+        for (; performance.now() - start < ms; reads += batch) await read();
       };
       await Promise.all(Array.from({ length: inFlight }, reader));
-      return { reads, took: performance.now() - start };
+      const { user, system } = process.cpuUsage(before);
+      return { reads, took: performance.now() - start, cpu: user + system };
     }
   }
   gridhold.close();

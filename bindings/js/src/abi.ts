@@ -1,8 +1,8 @@
-// The numbers of docs/abi.md, version 1: the one place in this binding that
+// The numbers of docs/abi.md, version 1.1: the one place in this binding that
 // knows offsets and codes.
 
-/** The major version of the ABI that this binding speaks. */
-export const ABI_MAJOR = 1;
+/** The version of the ABI that this binding speaks: a guest has to have the same major number, and at least this minor one. */
+export const ABI = { major: 1, minor: 1 } as const;
 
 /** What an import answers when it will complete its token later. */
 export const PENDING = -0x8000_0000;

@@ -82,13 +82,15 @@ export class FileHandle {
       before = this.#look();
     }
     if (this.gone) return undefined;
-    const data: Uint8Array[] = [];
-    for (const range of ranges) {
-      const { off, out } = extent(range, before.size);
-      let done = 0;
-      for (let n = -1; n !== 0 && done < out.length; done += n) n = await this.#part(out, done, off + done);
-      data.push(out.subarray(0, done));
-    }
+    const { size } = before;
+    const data = await Promise.all(
+      ranges.map(async (range) => {
+        const { off, out } = extent(range, size);
+        let done = 0;
+        for (let n = -1; n !== 0 && done < out.length; done += n) n = await this.#part(out, done, off + done);
+        return out.subarray(0, done);
+      }),
+    );
     return this.#settle(data, before, want);
   }
 

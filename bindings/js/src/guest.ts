@@ -2,7 +2,7 @@
 // on, answers come out. docs/abi.md is the contract; its sections "Hosts" and
 // "Death" are what this file is about.
 
-import { ABI_MAJOR, Answer, Code, Kind, Mailbox, Result, Run, State, codeName } from './abi.js';
+import { ABI, Answer, Code, Kind, Mailbox, Result, Run, State, codeName } from './abi.js';
 import { ClosedError, GridholdError, InternalError, UnsupportedError, errorOf } from './errors.js';
 import { Io, type Outside } from './io.js';
 import { Memory } from './memory.js';
@@ -128,8 +128,9 @@ export class Guest {
     const e = this.#exports;
     this.#enter(() => e._initialize());
     const abi = this.#enter(() => e.gh_abi()) >>> 0;
-    if (abi >>> 16 !== ABI_MAJOR) {
-      throw new UnsupportedError(`gridhold: the guest speaks ABI ${abi >>> 16}.${abi & 0xffff}, this host ${ABI_MAJOR}`);
+    const [major, minor] = [abi >>> 16, abi & 0xffff];
+    if (major !== ABI.major || minor < ABI.minor) {
+      throw new UnsupportedError(`gridhold: the guest speaks ABI ${major}.${minor}, this host ${ABI.major}.${ABI.minor}`);
     }
     this.#mailbox = this.#enter(() => e.gh_mailbox()) >>> 0;
     const request = new TextEncoder().encode(JSON.stringify({ memory: cap }));

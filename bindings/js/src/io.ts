@@ -216,12 +216,11 @@ export class Io {
   }
 
   #writeVersion(info: number, key: string, version: string): void {
-    const bytes = this.#encoder.encode(version);
-    if (bytes.length > Info.verCap) {
+    const { read, written } = this.#encoder.encodeInto(version, this.#memory.bytes(info + Info.ver, Info.verCap));
+    if (read < version.length) {
       throw new InvalidError(`${key}: the store's version has more than ${Info.verCap} bytes`, { item: key });
     }
-    this.#memory.view().setUint32(info + Info.verLen, bytes.length, true);
-    this.#memory.bytes(info + Info.ver, bytes.length).set(bytes);
+    this.#memory.view().setUint32(info + Info.verLen, written, true);
   }
 
   async #list(p: Pending, req: number, info: number): Promise<number> {

@@ -53,6 +53,26 @@ for (const blocking of [false, true]) {
   });
 }
 
+test('a blocking store answers at once from files that it holds open', async () => {
+  await store.read('sub/a', all);
+  equal(store.readNow('sub/a', all, undefined), undefined, 'not a blocking one');
+  store.close();
+  store = fileStore(join(dir, 'root'), { blocking: true });
+  equal(store.readNow('sub/a', all, undefined), undefined, 'not open yet');
+  const { version } = await store.read('sub/a', all);
+  const answer = store.readNow('sub/a', [{ offset: 1, length: 2 }, { suffix: 1 }], version);
+  equal(answer.data.map((bytes) => Buffer.from(bytes).toString()), ['el', 'o']);
+  equal([answer.size, answer.version], [5, version]);
+  save([['sub/a', 'other']]);
+  await rejects((async () => store.readNow('sub/a', all, version))(), lib.StaleError, 'rewritten');
+  save([['sub/a', 'third']], { rename: true });
+  equal(store.readNow('sub/a', all, undefined), undefined, 'replaced');
+  equal(Buffer.from((await store.read('sub/a', all)).data[0]).toString(), 'third');
+  ok(store.readNow('sub/a', all, undefined), 'open anew');
+  store.close();
+  equal(store.readNow('sub/a', all, undefined), undefined, 'closed');
+});
+
 test('keys cannot lead out', async () => {
   for (const key of ['', '/', '../secret', 'sub/../../secret', './a', 'sub//a', 'sub/', '/etc/passwd', 'a\0b', 'a\\b']) {
     await rejects(store.read(key, all), InvalidError, JSON.stringify(key));
@@ -141,8 +161,9 @@ test('few files are kept open, none after close', async () => {
   ok(open() <= before, `${open() - before} files are open after close`);
 });
 
-test('a rewritten shard is noticed', async () => {
+for (const blocking of [false, true]) test(`a rewritten shard is noticed, blocking ${blocking}`, async () => {
   const gh = await lib.Gridhold.load();
+  store = fileStore(join(dir, 'root'), { blocking });
   save(await shardedArray());
   const arr = await gh.openArray(store);
   const shardCache = arr.shardCache();

@@ -42,6 +42,34 @@ export const faults = {
     equal((await arr.retrieveSubchunk([0, 0])).data, subchunk(0, 0), 'the next call');
   },
 
+  async 'a store that answers at once, fails at once, and calls back'({ load, lib }) {
+    const gh = await load();
+    const store = new MemoryStore(await shardedArray());
+    const arr = await gh.openArray(store);
+    const shardCache = arr.shardCache();
+    await arr.retrieveSubchunk([0, 0], { shardCache });
+    store.requests.length = 0;
+    let inner;
+    store.readNow = (key, [{ offset, length }], version) => {
+      inner ??= arr.retrieveSubchunk([3, 3], { shardCache });
+      return { data: [store.objects.get(key).slice(offset, offset + length)], version };
+    };
+    equal((await arr.retrieveSubchunk([1, 1], { shardCache })).data, subchunk(1, 1));
+    equal((await inner).data, subchunk(3, 3), 'from within');
+    equal(store.requests, [], 'nothing left to read');
+    store.readNow = () => undefined;
+    equal((await arr.retrieveSubchunk([1, 2], { shardCache })).data, subchunk(1, 2), 'left to read');
+    equal(store.requests.length, 1);
+    const refused = new Error('not now');
+    store.readNow = () => { throw refused; };
+    const error = await rejects(arr.retrieveSubchunk([1, 3], { shardCache }), lib.IOError);
+    ok(error.cause === refused, 'the cause');
+    store.readNow = () => ({ data: [] });
+    await rejects(arr.retrieveSubchunk([1, 3], { shardCache }), lib.GridholdError, 'too few ranges');
+    store.readNow = () => { gh.close(); };
+    await rejects(arr.retrieveSubchunk([1, 3], { shardCache }), lib.ClosedError, 'closed from within');
+  },
+
   async 'use after close'({ load, lib }) {
     const gh = await load();
     const store = new MemoryStore(await shardedArray());
