@@ -1,12 +1,15 @@
 package interop
 
-import "slices"
+import (
+	"slices"
+	"testing"
+)
 
 // limit is something that a peer does not do. A list that is empty stands for
 // all of its kind; an array is meant if it is in each list.
 type limit struct {
 	peers, does, types, chains, layouts, fills []string
-	wrong                                      bool // it reads other elements than there are
+	wrong                                      bool // it reads, or leaves, other elements than it should
 	why                                        string
 }
 
@@ -90,4 +93,23 @@ func verdict(peer, does string, a array) (v, why string) {
 		}
 	}
 	return "right", ""
+}
+
+// Each limit is met by some array that no earlier one covers.
+func TestLimitsAreMet(t *testing.T) {
+	met := map[int]bool{}
+	for _, a := range arrays() {
+		for _, peer := range peerNames {
+			for _, does := range list("read", "write") {
+				if i := slices.IndexFunc(limits, func(l limit) bool { return l.covers(peer, does, a) }); i >= 0 {
+					met[i] = true
+				}
+			}
+		}
+	}
+	for i, l := range limits {
+		if !met[i] {
+			t.Errorf("limit %d is met by nothing: %v %v %s", i, l.peers, l.does, l.why)
+		}
+	}
 }
