@@ -37,7 +37,7 @@ const countedFetch = async (url, init) => {
 
 const gridhold = await Gridhold.load({ fetch: countedFetch });
 const array = await gridhold.openArray(/^https?:/.test(where) ? where : counted(fileStore(where)));
-console.log(`${array.dtype} ${array.shape.join('x')}, subchunks of ${array.effectiveSubchunkShape.join('x')}`);
+console.log(`${array.dtype} ${array.shape.join('x')}, subchunks of ${array.effectiveSubchunkShape?.join('x') ?? 'many shapes'}`);
 
 for (const shardCache of [undefined, array.shardCache()]) {
   Object.assign(seen, { loads: 0, requests: 0, bytes: 0 });
@@ -45,7 +45,7 @@ for (const shardCache of [undefined, array.shardCache()]) {
   for (let k = 0; k < Number(count); k++) {
     const index = array.subchunkGridShape.map((length, axis) => (k * (3 + 2 * axis)) % length);
     const { data } = await array.retrieveSubchunk(index, { shardCache });
-    console.log(`  [${index}]: ${Array.from(data.subarray(0, 6), String).join(' ')} …`);
+    console.log(`  [${index}]: ${Array.from(data.slice(0, 6), String).join(' ')} …`);
   }
   console.log(`  index loads ${seen.loads}, requests ${seen.requests}, bytes ${seen.bytes}`);
 }
