@@ -63,21 +63,21 @@ func TestCoverage(t *testing.T) {
 			seen["stored"]++
 			continue
 		}
-		seen[h.Compressor.String()]++
-		seen["shuffle "+string('0'+rune(h.Shuffle))]++
-		if h.Size > 0 && h.streams(h.BlockLen(0)) > 1 {
+		seen[h.Codec.String()]++
+		seen[h.Filters[MaxFilters-1].ID.String()]++
+		if h.Size > 0 && h.streams(h.blockLen(0)) > 1 {
 			seen["split"]++
 		} else {
 			seen["whole"]++
 		}
-		if h.Blocks() > 1 && h.BlockLen(h.Blocks()-1) < h.BlockSize {
+		if h.Blocks() > 1 && h.blockLen(h.Blocks()-1) < h.BlockSize {
 			seen["last block shorter"]++
 		}
-		if count := h.BlockLen(0) / h.TypeSize; h.Shuffle == BitShuffle && count%8 > 0 {
+		if count := h.blockLen(0) / h.TypeSize; h.Filters[MaxFilters-1].ID == BitShuffle && count%8 > 0 {
 			seen["bits left as they were"]++
 		}
 	}
-	for _, what := range []string{"stored", "blosclz", "lz4", "snappy", "zlib", "zstd", "shuffle 0", "shuffle 1", "shuffle 2",
+	for _, what := range []string{"stored", "blosclz", "lz4", "snappy", "zlib", "zstd", "nofilter", "shuffle", "bitshuffle",
 		"split", "whole", "last block shorter", "bits left as they were"} {
 		require.Positive(t, seen[what], what)
 	}

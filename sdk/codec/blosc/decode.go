@@ -5,16 +5,20 @@ import (
 	"strconv"
 	"sync"
 
+	"github.com/klauspost/compress/zstd"
+
 	"github.com/gridhold/gridhold/sdk/codec/internal/block"
-	"github.com/gridhold/gridhold/sdk/codec/internal/shuffle"
 	"github.com/gridhold/gridhold/sdk/fault"
 )
 
-// Decode appends the bytes that a chunk holds to dst: ErrLimit if there are
-// more than limit, ErrCorrupt if the chunk is damaged, ErrUnsupported for
-// what is not Blosc 1. Bytes after the chunk are ignored. The result never
-// shares memory with src. Safe for concurrent use.
+// Decode appends the bytes that a chunk of Blosc 1 holds to dst: ErrLimit if
+// there are more than limit, ErrCorrupt if the chunk is damaged,
+// ErrUnsupported for what is not Blosc 1. Bytes after the chunk are ignored.
+// The result never shares memory with src. Safe for concurrent use.
 func Decode(dst, src []byte, limit int) ([]byte, error) {
+	if len(src) >= HeaderSize && (src[0] != version1 || src[2]&flagExtended == flagExtended) {
+		return nil, unsupported("version " + strconv.Itoa(int(src[0])) + " of the format, or an extended header")
+	}
 	h, err := ParseHeader(src)
 	if err != nil {
 		return nil, err
@@ -22,29 +26,101 @@ func Decode(dst, src []byte, limit int) ([]byte, error) {
 	if h.Size > limit {
 		return nil, block.OverLimit("blosc", limit)
 	}
-	if h.Stored {
-		return append(dst, src[HeaderSize:HeaderSize+h.Size]...), nil
+	c, err := Open(src, Options{})
+	if err != nil {
+		return nil, err
 	}
-	c := chunk{Header: h, bytes: src[:h.PackedSize]}
-	if h.Size > 0 && h.Shuffle != NoShuffle {
-		c.scratch = scratches.Get().(*scratch)
-		defer scratches.Put(c.scratch)
+	return c.Decode(dst)
+}
+
+// Decode appends all that the chunk holds to dst. It returns ErrCorrupt, and
+// errors of the reader.
+func (c *Chunk) Decode(dst []byte) ([]byte, error) { return c.DecodeRange(0, c.h.Size, dst) }
+
+// DecodeBlock appends block i to dst: of a chunk with the delta filter it
+// decodes block 0 too. It panics if i is not in [0, Blocks()). Errors are
+// those of Decode.
+func (c *Chunk) DecodeBlock(i int, dst []byte) ([]byte, error) {
+	from, to := c.Block(i)
+	return c.DecodeRange(from, to, dst)
+}
+
+// DecodeRange appends bytes from..to of what the chunk holds to dst, and
+// decodes those blocks that have them. It panics unless
+// 0 <= from <= to <= Header().Size. Errors are those of Decode.
+func (c *Chunk) DecodeRange(from, to int, dst []byte) ([]byte, error) {
+	if from < 0 || to < from || to > c.h.Size {
+		panic("blosc: no bytes " + strconv.Itoa(from) + ".." + strconv.Itoa(to))
 	}
-	out := block.Room(dst, h.Size)
-	out = out[:len(dst)+h.Size]
-	for i := range h.Blocks() {
-		to := out[len(dst)+i*h.BlockSize:]
-		if err := c.block(to[:h.BlockLen(i)], i); err != nil {
-			return nil, &fault.Error{Format: "blosc", Item: "block " + strconv.Itoa(i), Off: -1, Err: err}
+	at := len(dst)
+	out := block.Room(dst, to-from)[:at+to-from]
+	want := out[at:]
+	switch {
+	case c.h.Special != NotSpecial:
+		return out, c.special(want, from)
+	case from == to:
+		return out, nil
+	case c.h.Stored:
+		return out, c.src.fill(want, c.h.Len()+from)
+	}
+	s := scratches.Get().(*scratch)
+	defer s.release()
+	s.base = s.base[:0]
+	for i := c.blockOf(from); i < c.h.Blocks(); i++ {
+		begin, end := c.Block(i)
+		if begin >= to {
+			break
 		}
+		if begin >= from && end <= to {
+			part := want[begin-from : end-from : end-from]
+			if err := c.block(part, i, s); err != nil {
+				return nil, blockError(i, err)
+			}
+			if i == 0 && c.delta() {
+				s.base = append(s.base, part...)
+			}
+			continue
+		}
+		whole := sized(&s.whole, end-begin)
+		if err := c.block(whole, i, s); err != nil {
+			return nil, blockError(i, err)
+		}
+		lo, hi := max(begin, from), min(end, to)
+		copy(want[lo-from:], whole[lo-begin:hi-begin])
 	}
 	return out, nil
 }
 
+// blockOf is the block that has byte at.
+func (c *Chunk) blockOf(at int) int {
+	if c.lens == nil {
+		return at / c.h.BlockSize
+	}
+	i := 0
+	for c.lens[i+1] <= at {
+		i++
+	}
+	return i
+}
+
 // scratch holds blocks between the steps of their decoding.
-type scratch struct{ shuffled, lanes []byte }
+type scratch struct {
+	whole, other, lanes []byte
+	packed              []byte // as read
+	window              []byte // dictionary and output
+	base                []byte // block 0, decoded, for the delta filter; empty: not yet
+}
 
 var scratches = sync.Pool{New: func() any { return new(scratch) }}
+
+// keep is the most that a scratch may hold to be used again.
+const keep = 16 << 20
+
+func (s *scratch) release() {
+	if cap(s.whole)+cap(s.other)+cap(s.lanes)+cap(s.packed)+cap(s.window)+cap(s.base) <= keep {
+		scratches.Put(s)
+	}
+}
 
 // sized returns *b with n bytes.
 func sized(b *[]byte, n int) []byte {
@@ -54,59 +130,81 @@ func sized(b *[]byte, n int) []byte {
 	return (*b)[:n]
 }
 
-// chunk is a chunk with blocks.
-type chunk struct {
-	Header
-	bytes   []byte
-	scratch *scratch // nil where nothing was shuffled
-}
-
 // block decodes block i into dst, which has its size.
-func (c *chunk) block(dst []byte, i int) error {
-	start := int64(int32(binary.LittleEndian.Uint32(c.bytes[HeaderSize+4*i:])))
-	if start < HeaderSize+4*int64(c.Blocks()) || start >= int64(len(c.bytes)) {
-		return corrupt("begins outside the chunk")
-	}
-	switch count := len(dst) / c.TypeSize; {
-	case c.Shuffle == ByteShuffle && c.TypeSize > 1 && count > 0:
-		tmp := sized(&c.scratch.shuffled, len(dst))
-		if err := c.unpack(tmp, int(start)); err != nil {
+func (c *Chunk) block(dst []byte, i int, s *scratch) error {
+	if i > 0 && c.delta() && len(s.base) == 0 {
+		n := c.h.BlockSize
+		if c.lens != nil {
+			n = c.lens[1]
+		}
+		s.base = sized(&s.base, n)
+		if err := c.block(s.base, 0, s); err != nil {
 			return err
 		}
-		shuffle.UndoBytes(dst, tmp, c.TypeSize)
-	case c.Shuffle == BitShuffle && count > 0 && count%8 == 0: // else the writer left the block as it was
-		tmp := sized(&c.scratch.shuffled, len(dst))
-		if err := c.unpack(tmp, int(start)); err != nil {
-			return err
-		}
-		shuffle.UndoBits(dst, tmp, c.TypeSize, sized(&c.scratch.lanes, len(dst)))
-	default:
-		return c.unpack(dst, int(start))
 	}
-	return nil
+	start, err := c.start(i)
+	if err != nil {
+		return err
+	}
+	end := c.h.PackedSize
+	if c.ends != nil {
+		end = c.ends[i]
+	}
+	src, err := c.src.bytes(start, end-start, &s.packed)
+	if err != nil {
+		return err
+	}
+	// Filters move the bytes from one buffer to the other and back: begin
+	// where the last one ends in dst.
+	steps := c.steps(len(dst))
+	cur, other := dst, dst
+	if steps > 0 {
+		other = sized(&s.other, len(dst))
+	}
+	if steps%2 > 0 {
+		cur, other = other, cur
+	}
+	if err := c.unpack(cur, src, s); err != nil {
+		return err
+	}
+	return c.undo(cur, other, i, s)
 }
 
-// unpack decodes the streams of a block, which begin at start.
-func (c *chunk) unpack(dst []byte, start int) error {
-	count := c.streams(len(dst))
+// unpack decodes the streams of a block, with which src begins.
+func (c *Chunk) unpack(dst, src []byte, s *scratch) error {
+	if c.h.Variable > 0 {
+		// The size before the stream is the decoded one: it was seen.
+		if len(src) < 4 {
+			return corrupt("lies outside the chunk")
+		}
+		return c.stream(dst, src[4:], s)
+	}
+	count := c.h.streams(len(dst))
 	n := len(dst) / count
 	if n*count != len(dst) {
 		return corrupt("is no multiple of its streams")
 	}
-	src := c.bytes[start:]
 	for i := range count {
 		if len(src) < 4 {
 			return corrupt("a stream lies outside the chunk")
 		}
-		size := binary.LittleEndian.Uint32(src)
+		size := int(int32(binary.LittleEndian.Uint32(src)))
 		src = src[4:]
-		if uint64(size) > uint64(len(src)) {
+		part := dst[i*n : (i+1)*n : (i+1)*n]
+		if size <= 0 && c.h.Extended {
+			if size < 0 {
+				if size < -255 || len(src) < 1 || src[0]&1 == 0 {
+					return corrupt("a run is damaged")
+				}
+				src = src[1:]
+			}
+			fillByte(part, byte(-size))
+			continue
+		}
+		if size < 0 || size > len(src) {
 			return corrupt("a stream lies outside the chunk")
 		}
-		part := dst[i*n : (i+1)*n : (i+1)*n]
-		if int(size) == n {
-			copy(part, src)
-		} else if err := c.Compressor.fill(part, src[:size]); err != nil {
+		if err := c.stream(part, src[:size], s); err != nil {
 			return err
 		}
 		src = src[size:]
@@ -114,26 +212,57 @@ func (c *chunk) unpack(dst []byte, start int) error {
 	return nil
 }
 
-// fill decodes one stream, all of dst.
-func (c Compressor) fill(dst, src []byte) error {
+// stream decodes one stream, all of dst.
+func (c *Chunk) stream(dst, src []byte, s *scratch) error {
+	if len(src) == len(dst) {
+		copy(dst, src)
+		return nil
+	}
 	var n int
 	var err error
-	switch c {
+	switch c.h.Codec {
 	case BloscLZ:
 		n, err = fillBloscLZ(dst, src)
-	case LZ4:
-		n, err = block.FillLZ4(dst, src)
+	case LZ4, LZ4HC:
+		if len(c.dict) > 0 {
+			window := sized(&s.window, len(c.dict)+len(dst))
+			copy(window, c.dict)
+			n, err = block.FillLZ4After(window, len(c.dict), src)
+			copy(dst, window[len(c.dict):])
+		} else {
+			n, err = block.FillLZ4(dst, src)
+		}
 	case Snappy:
 		n, err = block.FillSnappy(dst, src)
 	case Zlib:
 		n, err = filled(block.AppendZlib(dst[:0], src, len(dst)))
 	case Zstd:
-		n, err = filled(block.AppendZstd(dst[:0], src, len(dst)))
+		if c.zstd != nil {
+			n, err = c.dictionaryStream(dst, src)
+		} else {
+			n, err = filled(block.AppendZstd(dst[:0], src, len(dst)))
+		}
+	default:
+		return c.o.Plugins.Codecs[c.h.Codec](dst, src, c.h)
 	}
 	if err == nil && n != len(dst) {
 		err = corrupt("a stream decodes to " + strconv.Itoa(n) + " bytes, want " + strconv.Itoa(len(dst)))
 	}
 	return err
+}
+
+// dictionaryStream decodes a stream of Zstandard with the chunk's dictionary.
+func (c *Chunk) dictionaryStream(dst, src []byte) (int, error) {
+	d, ok := c.zstd.Get().(*zstd.Decoder)
+	if !ok {
+		return 0, corrupt("its dictionary")
+	}
+	defer c.zstd.Put(d)
+	out, err := d.DecodeAll(src, dst[:0:len(dst)])
+	if err != nil {
+		return 0, block.Corrupt("zstd", err.Error())
+	}
+	return len(out), nil
 }
 
 // filled is the size of what was appended in place. That a stream holds more
