@@ -1,7 +1,7 @@
-"""Reads single subchunks as it is told on standard input. usage: reads.py WHO DIR
+"""Reads subchunks or whole shards as it is told on standard input. usage: reads.py WHO DIR
 
-WHO is gridhold, zarrista, zarrista-uncached or zarr-python. README.md has
-the protocol.
+WHO is gridhold, zarrista, zarrista-uncached, zarr-python, zarrs or
+tensorstore; the last two read whole shards only. README.md has the protocol.
 """
 
 import json
@@ -46,6 +46,33 @@ READERS = {
 }
 
 
+def zarrista_shards(path):
+    from zarrista import Array
+    from zarrista.store import FilesystemStore
+
+    array = Array.open(FilesystemStore(path), "/")
+    return lambda at: array.retrieve_chunk(at).to_numpy()
+
+
+def zarrs_shards(path):
+    import zarr
+
+    zarr.config.set({"codec_pipeline.path": "zarrs.ZarrsCodecPipeline"})
+    array = zarr.open_array(path, mode="r")
+    return lambda at: array[at[0] * 1024 : at[0] * 1024 + 1024, at[1] * 1024 : at[1] * 1024 + 1024]
+
+
+def tensorstore_shards(path):
+    import tensorstore
+
+    spec = {"driver": "zarr3", "kvstore": {"driver": "file", "path": path + "/"}}
+    array = tensorstore.open(spec).result()
+    return lambda at: array[at[0] * 1024 : at[0] * 1024 + 1024, at[1] * 1024 : at[1] * 1024 + 1024].read().result()
+
+
+WHOLE = {"zarrista": zarrista_shards, "zarrs": zarrs_shards, "tensorstore": tensorstore_shards}
+
+
 def measure(read, picks, threads):
     """Seconds from the moment all threads are ready to the last one's end."""
     ready = threading.Barrier(threads + 1)
@@ -76,14 +103,21 @@ def main():
     readers = {}
     for line in sys.stdin:
         job = json.loads(line)
-        read = readers.get(job["array"])
+        whole = job.get("whole", False)
+        mine = picks[: job["count"]]
+        if whole:
+            mine = [(i // SHARD, j // SHARD) for i, j in mine]
+        read = readers.get((job["array"], whole))
         if read is None:
-            read = readers[job["array"]] = READERS[who](f"{directory}/{job['array']}")
-            if who != "zarr-python":  # which keeps no index
+            make = WHOLE[who] if whole else READERS[who]
+            read = readers[job["array"], whole] = make(f"{directory}/{job['array']}")
+            if whole:
+                read((0, 0))
+            elif who != "zarr-python":  # which keeps no index
                 for i in range(0, EDGE, SHARD):
                     for j in range(0, EDGE, SHARD):
                         read((i, j))
-        seconds, check = measure(read, picks[: job["count"]], job["threads"])
+        seconds, check = measure(read, mine, job["threads"])
         print(json.dumps({"seconds": seconds, "check": check}), flush=True)
 
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 
 	"github.com/gridhold/gridhold/host"
 	"github.com/gridhold/gridhold/native/file"
@@ -10,10 +11,10 @@ import (
 
 // opener opens the array in a directory and returns what reads it, through
 // one shard cache.
-type opener func(ctx context.Context, dir string) (reader, error)
+type opener func(ctx context.Context, dir string, whole bool) (reader, error)
 
 // native reads with the core as machine code.
-func native(ctx context.Context, dir string) (reader, error) {
+func native(ctx context.Context, dir string, whole bool) (reader, error) {
 	st, err := file.Open(dir, file.Options{})
 	if err != nil {
 		return nil, err
@@ -23,6 +24,11 @@ func native(ctx context.Context, dir string) (reader, error) {
 		return nil, err
 	}
 	cache := a.ShardCache(zarr.CacheOptions{})
+	if whole {
+		return func(ctx context.Context, at []int64, buf []byte) ([]byte, error) {
+			return a.RetrieveChunk(ctx, []int64{at[0] / shard, at[1] / shard}, zarr.ReadOptions{Cache: cache, Dst: buf})
+		}, nil
+	}
 	return func(ctx context.Context, at []int64, buf []byte) ([]byte, error) {
 		return a.RetrieveSubchunk(ctx, at, zarr.ReadOptions{Cache: cache, Dst: buf})
 	}, nil
@@ -35,7 +41,10 @@ func sandboxed(ctx context.Context) (opener, error) {
 	if err != nil {
 		return nil, err
 	}
-	return func(ctx context.Context, dir string) (reader, error) {
+	return func(ctx context.Context, dir string, whole bool) (reader, error) {
+		if whole {
+			return nil, errors.New("the sandbox is measured with subchunks only")
+		}
 		st, err := file.Open(dir, file.Options{})
 		if err != nil {
 			return nil, err

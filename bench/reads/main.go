@@ -1,4 +1,5 @@
-// Command reads reads single subchunks as it is told on standard input.
+// Command reads reads subchunks or whole shards as it is told on standard
+// input.
 //
 //	reads native|wasm DIR
 //
@@ -57,21 +58,26 @@ func serve(ctx context.Context, engine, dir string) error {
 			Array   string
 			Threads int
 			Count   int
+			Whole   bool
 		}
 		if err := json.Unmarshal(lines.Bytes(), &job); err != nil {
 			return err
 		}
-		if readers[job.Array] == nil {
-			r, err := open(ctx, filepath.Join(dir, job.Array))
+		name := job.Array
+		if job.Whole {
+			name += ", whole"
+		}
+		if readers[name] == nil {
+			r, err := open(ctx, filepath.Join(dir, job.Array), job.Whole)
 			if err == nil {
 				err = warm(ctx, r)
 			}
 			if err != nil {
 				return err
 			}
-			readers[job.Array] = r
+			readers[name] = r
 		}
-		took, check, err := measure(ctx, readers[job.Array], picks[:job.Count], job.Threads)
+		took, check, err := measure(ctx, readers[name], picks[:job.Count], job.Threads)
 		if err != nil {
 			return err
 		}

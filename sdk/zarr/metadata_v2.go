@@ -240,6 +240,10 @@ func zeroFill(t DataType) json.RawMessage {
 		return json.RawMessage("false")
 	case complexType:
 		return json.RawMessage("[0,0]")
+	case tinyFloat:
+		if t.kind == scale { // has no zero
+			return json.RawMessage(`"0x00"`)
+		}
 	case utf32Type, variableType:
 		return json.RawMessage(`""`)
 	case bytesType:

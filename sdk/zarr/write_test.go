@@ -239,7 +239,7 @@ func TestStringsOfManyChunksAtOnce(t *testing.T) {
 
 func TestEveryTypeRoundTrips(t *testing.T) {
 	for dtype, size := range map[string]int{
-		"bool": 1, "int8": 1, "uint64": 8, "float16": 2, "complex128": 16, "bfloat16": 2, "float8_e4m3fn": 1, "int4": 1, "r24": 3,
+		"bool": 1, "int8": 1, "uint64": 8, "float16": 2, "complex128": 16, "bfloat16": 2, "float8_e4m3fn": 1, "float8_e8m0fnu": 1, "int4": 1, "r24": 3,
 		`{"name":"raw_bytes","configuration":{"length_bytes":5}}`:                                                              5,
 		`{"name":"null_terminated_bytes","configuration":{"length_bytes":5}}`:                                                  5,
 		`{"name":"fixed_length_utf32","configuration":{"length_bytes":8}}`:                                                     8,
