@@ -19,6 +19,7 @@ from . import _abi
 from ._errors import CANCELLED, INTERNAL, ClosedError, Error, InternalError, from_number, number_of
 from ._imports import Codecs, FetchJob, Job, ListJob, ReadJob, SleepJob
 from ._instance import Import, Instance
+from ._signals import Deferred
 
 if TYPE_CHECKING:
     from ._runtime import Runtime
@@ -63,8 +64,10 @@ class Guest:
         self._closing: deque[int] = deque()
         self._stalled = 0
         self._codecs = Codecs(runtime.strict)
-        self._instance = Instance(_imports_of(self), runtime.memory)
-        self._configure(runtime.memory)
+        with Deferred(self._stop):
+            self._instance = Instance(_imports_of(self), runtime.memory)
+            self._configure(runtime.memory)
+        self._resume()
 
     def _configure(self, memory: int) -> None:
         request = json.dumps({"memory": memory}).encode()
@@ -89,23 +92,35 @@ class Guest:
         with self.lock:
             if self.dead or self.retiring:
                 raise Retired
-            while self._closing:
-                with contextlib.suppress(ClosedError):  # a cache goes with its array
-                    self._submit(_abi.CLOSE, _abi.handle_request(self._closing.popleft()), None)
-            future = self._runtime.future()
-            op = self._submit(kind, request, future)
-            interrupt, self._interrupt = self._interrupt, None
-            if interrupt is not None:
-                self._drop(op)
-                raise interrupt
+            with Deferred(self._stop):
+                while self._closing:
+                    with contextlib.suppress(ClosedError):  # a cache goes with its array
+                        self._submit(_abi.CLOSE, _abi.handle_request(self._closing.popleft()), None)
+                future = self._runtime.future()
+                op = self._submit(kind, request, future)
+                if self._interrupt is not None:
+                    self._drop(op)
+            self._resume()
             return op, future
 
     def abandon(self, op: int) -> None:
         """Nobody waits for the operation any more."""
         with self.lock:
-            with contextlib.suppress(InternalError):  # if it dies of that, the others have been told
-                if not self.dead and self._drop(op):
+            if self.dead:
+                return
+            with Deferred(self._stop), contextlib.suppress(InternalError):  # if it dies of that, the others have been told
+                if self._drop(op):
                     self._runtime.turn_soon(self)
+            self._resume()
+
+    def _stop(self) -> None:
+        self._interrupt = KeyboardInterrupt()
+
+    def _resume(self) -> None:
+        """Raises the interrupt that came while the guest was at work."""
+        interrupt, self._interrupt = self._interrupt, None
+        if interrupt is not None:
+            raise interrupt
 
     def close_later(self, handle: int) -> None:
         """Closes a handle with the next operation. May be called from a finalizer: takes no lock."""
@@ -134,7 +149,6 @@ class Guest:
                 self._runtime.turn_soon(self)
             return op
         except BaseException as e:
-            # An interrupt may have come before the outcome of other threads' operations was read.
             if isinstance(e, InternalError) or not isinstance(e, Error):
                 self._bury()
             raise
@@ -160,17 +174,11 @@ class Guest:
         with self.lock:
             if self.dead:
                 return
-            numbers = [(c[0], n) for c in completions if (n := self._write(*c)) is not None]
-            try:
-                self._settle(self.turn(numbers))
-            except InternalError:
-                pass  # the operations have been told
-            except BaseException:
-                self._bury()
-                raise
-            interrupt, self._interrupt = self._interrupt, None
-            if interrupt is not None:
-                raise interrupt
+            with Deferred(self._stop):
+                numbers = [(c[0], n) for c in completions if (n := self._write(*c)) is not None]
+                with contextlib.suppress(InternalError):  # the operations have been told
+                    self._settle(self.turn(numbers))
+            self._resume()
 
     def _write(self, token: int, job: Job, outcome: object) -> int | None:
         if self._out.get(token) is not job:  # cancelled meanwhile; the token may be another job's by now

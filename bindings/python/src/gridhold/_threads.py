@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import concurrent.futures
+import contextlib
 import threading
 import time
 from collections.abc import Callable, Coroutine, Sequence
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from . import _fork
 from ._errors import CancelledError, Error
@@ -38,8 +38,8 @@ class BlockingRuntime(Runtime):
             guest.abandon(op)
             raise
 
-    def future(self) -> concurrent.futures.Future[Done]:
-        return concurrent.futures.Future()
+    def future(self) -> Outcome[Done]:
+        return Outcome()
 
     def launch(self, guest: Guest, token: int, job: Job) -> None:
         workers.pool().submit(self._work, guest, token, job)
@@ -101,6 +101,46 @@ class BlockingRuntime(Runtime):
                 raise
 
 
+class Outcome(Generic[T]):
+    """What one thread gives and others wait for.
+
+    The classes of the standard library hold locks in Python code, where an
+    interrupt can come between the lock and whoever would open it again. The
+    ``with`` of a lock is out of its reach.
+    """
+
+    def __init__(self) -> None:
+        self._gate = threading.Lock()
+        self._gate.acquire()
+        self._results: list[T] = []
+        self._error: Exception | None = None
+        self._done = False
+
+    def done(self) -> bool:
+        return self._done
+
+    def set_result(self, result: T) -> None:
+        self._results.append(result)
+        self._open()
+
+    def set_exception(self, error: Exception) -> None:
+        self._error = error
+        self._open()
+
+    def _open(self) -> None:
+        with contextlib.suppress(RuntimeError):  # it was open, but an interrupt came before that was noted
+            self._gate.release()
+        self._done = True
+
+    def result(self) -> T:
+        with contextlib.suppress(RuntimeError), self._gate:
+            pass
+        if self._results:
+            return self._results[0]
+        assert self._error is not None
+        raise self._error
+
+
 class _ThreadMutex:
     def __init__(self) -> None:
         self._restart()
@@ -119,27 +159,21 @@ class _ThreadFlight(Flight[T]):
 
     def __init__(self, load: Callable[[], Coroutine[Any, Any, T]]) -> None:
         self._load = load
-        self._ended = threading.Event()
-        self._results: list[T] = []
-        self._error: Exception = CancelledError("gridhold: the load was interrupted")
+        self._outcome: Outcome[T] = Outcome()
 
     def start(self) -> None:
         try:
-            self._results.append(blocking(self._load()))
+            self._outcome.set_result(blocking(self._load()))
         except Exception as e:
-            self._error = e
-        finally:  # an interrupt is meant for this thread alone
-            self.leave()
+            self._outcome.set_exception(e)
 
     def leave(self) -> None:
         self.over = True
-        self._ended.set()
+        if not self._outcome.done():  # an interrupt, which is meant for this thread alone
+            self._outcome.set_exception(CancelledError("gridhold: the load was interrupted"))
 
     def __await__(self) -> Any:
-        self._ended.wait()
-        if not self._results:
-            raise self._error
-        return self._results[0]
+        return self._outcome.result()
         yield
 
 
