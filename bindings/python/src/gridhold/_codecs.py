@@ -16,24 +16,21 @@ class Chain:
 
     def __init__(
         self, element: Element, stored: np.dtype[Any], shape: tuple[int, ...], orders: list[list[int]],
-        steps: list[tuple[Decoder, int | None]],
+        steps: list[tuple[Decoder, int | None]], frees: bool,
     ) -> None:  # fmt: skip
         self.nbytes = math.prod(shape) * element.size
         self._dtype = element.dtype
         self._bits = element.bits
         self._stored = stored
         self._steps = steps
+        self.frees = frees
+        """Whether two threads decode quicker than one."""
         self._inverse = [tuple(int(i) for i in np.argsort(order)) for order in reversed(orders)]
         for order in orders:
             shape = tuple(shape[i] for i in order)
         self._shape = shape
         # What is longer is not what a writer makes of so few bytes; the guest may look at it.
         self.encoded_max = self.nbytes + self.nbytes // 32 + 4096 if steps else self.nbytes
-
-    @property
-    def computes(self) -> bool:
-        """Whether it does more than lay bytes out."""
-        return bool(self._steps)
 
     def decode(self, encoded: Any) -> NDArray | None:
         """The subchunk, C order, writable; None if the guest has to judge."""
@@ -70,6 +67,7 @@ def chain(codecs: list[Any], element: Element, shape: tuple[int, ...], *, strict
     steps: list[tuple[Decoder, int | None]] = []
     stored: np.dtype[Any] | None = None
     size: int | None = math.prod(shape) * element.size
+    frees = False
     for codec in codecs:
         name = codec if isinstance(codec, str) else codec["name"]
         configuration = {} if isinstance(codec, str) else codec.get("configuration") or {}
@@ -83,6 +81,7 @@ def chain(codecs: list[Any], element: Element, shape: tuple[int, ...], *, strict
             if found is None or stored is None or strict or (size is None and found.overhead is None):
                 return None
             steps.insert(0, (found.decode, size))
+            frees = frees or found.frees
             # How much a compressor made of it, nobody knows; a checksum outside it strips what there is.
             size = None if size is None or found.overhead is None else size + found.overhead
-    return None if stored is None else Chain(element, stored, shape, orders, steps)
+    return None if stored is None else Chain(element, stored, shape, orders, steps, frees)

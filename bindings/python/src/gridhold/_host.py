@@ -109,10 +109,10 @@ class Host:
                 take(i, array)
 
     async def _decode_all(self, encoded: Sequence[Any]) -> list[NDArray | None]:
-        computes = self.chain is not None and self.chain.computes
-        if computes and self._nbytes >= _SHARE_EACH and self._nbytes * len(encoded) >= _SHARE_ALL:
-            arrays: list[NDArray | None] = await self._runtime.share(self._try, encoded)
-        elif computes and self._nbytes * len(encoded) > _OFF_LOOP:
+        nbytes = self._nbytes * len(encoded)
+        if self.chain is not None and self.chain.frees and self._nbytes >= _SHARE_EACH and nbytes >= _SHARE_ALL:
+            arrays = await self._runtime.share(self._try, encoded)
+        elif nbytes > _OFF_LOOP:
             arrays = await self._runtime.compute(list, map(self._try, encoded))
         else:
             arrays = [self._try(e) for e in encoded]

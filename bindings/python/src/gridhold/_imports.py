@@ -119,9 +119,7 @@ class FetchJob:
         )
         lines = memory.read(header, header_len).decode("latin-1").split("\r\n")
         fields = [(name, value.strip()) for name, colon, value in (line.partition(":") for line in lines) if colon]
-        self.request = Request(
-            memory.read(method, method_len).decode(), memory.read(url, url_len).decode(), fields, body_cap
-        )
+        self.request = Request(memory.read(method, method_len).decode(), memory.read(url, url_len).decode(), fields, body_cap)
         self._req = req
 
     def now(self, runtime: Runtime) -> None:
