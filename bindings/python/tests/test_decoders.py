@@ -89,6 +89,8 @@ def damaged(path: str) -> tuple[int, int]:
         place = array.locate([first])
         key, off, n = place.keys[0], int(place.offsets[0]), int(place.lengths[0])
         chain = array._node.host.chain
+        if chain is None:
+            pytest.skip("no such decoder here")
         encoded = objects[key][off : off + n]
         assert chain.decode(encoded) is not None
         for _ in range(120):

@@ -1,5 +1,6 @@
 """Ctrl-C: it ends the thread it is meant for, and nobody else waits for what will not come."""
 
+import signal
 import subprocess
 import sys
 import threading
@@ -7,10 +8,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import VALUES, block, write
+from conftest import VALUES, block, sharded, write
 
 import gridhold
 from gridhold import _threads
+from gridhold._guest import Guest
 
 CHILD = """
 import faulthandler, random, signal, sys, threading
@@ -157,3 +159,28 @@ def test_an_interrupt_of_the_host_tells_who_waits(objects):
         leave.set()
         assert not thread.is_alive() and isinstance(errors[0], gridhold.InternalError) and guest.dead
         assert np.array_equal(array.retrieve_subchunk((5, 5)), block(VALUES, (5, 5)))
+
+
+def test_while_the_guest_computes(monkeypatch):
+    """The operation ends at the next tick, not when all is decoded; the next read is right."""
+    ticks, armed = [], []
+    own = Guest.import_tick
+
+    def signalled(guest, op):
+        ticks.append(op)
+        if armed:
+            armed.clear()
+            signal.raise_signal(signal.SIGINT)
+        return own(guest, op)
+
+    monkeypatch.setattr(Guest, "import_tick", signalled)
+    values = np.zeros((2048, 2048), "<u2")
+    store = gridhold.MemoryStore(sharded(values, (2048, 2048), (1024, 1024), codec="gzip"))
+    with gridhold.open_array(store, strict=True, memory=(512 << 20) - 3) as array:
+        ticks.clear()
+        armed.append(True)
+        with pytest.raises(KeyboardInterrupt):
+            array.retrieve_region((0, 0), values.shape)
+        stopped = len(ticks)
+        assert np.array_equal(array.retrieve_region((0, 0), values.shape), values)
+        assert len(ticks) - stopped > stopped and not array._node.runtime._guest.dead

@@ -335,7 +335,8 @@ class Guest:
         return 0  # what comes of the job is dropped, so nobody will touch its buffers
 
     def import_tick(self, op: int) -> int:
-        return 1 if self._interrupt is not None else 0
+        # Of callers that block the interrupted one is in gh_call, which has not told its number yet; others go on.
+        return int(self._interrupt is not None and not (self._runtime.may_block and op in self._under_way))
 
     def import_error_detail(self, token: int, ptr: int, cap: int) -> int:
         detail = self._details.pop(token, b"")
