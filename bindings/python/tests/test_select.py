@@ -192,6 +192,18 @@ def test_uneven_chunks():
         assert np.array_equal(middle, whole[tuple(slice(a, a + n) for a, n in zip(low, middle.shape))])
 
 
+def test_large_regions_of_the_guest(monkeypatch):
+    """What is too large for one answer is read by subchunks."""
+    monkeypatch.setattr(gridhold._core, "_PICKED_BYTES", 0)
+    with gridhold.open_array(FIXTURES, "grid_rectilinear") as array:
+        whole = array.retrieve_region((0, 0), array.shape)
+        monkeypatch.setattr(array._node.runtime, "memory", 8)
+        assert np.array_equal(array[...], whole)
+        assert np.array_equal(array.retrieve_region(([9, 0, 4], slice(1, None, 2))), whole[np.ix_([9, 0, 4], [1, 3, 5])])
+    with gridhold.open_array(gridhold.MemoryStore(sharded(ODD, SHARD, SUB))) as array:
+        assert np.array_equal(array.retrieve_region((slice(1, None, 3), [4, 40])), ODD[1::3][:, [4, 40]])
+
+
 def test_runs():
     """Each wanted position once, in its place, whatever the chunks."""
     rng = np.random.default_rng(7)

@@ -26,6 +26,7 @@ from ._types import Element, NDArray
 _AT_ONCE = 16  # shards, or parts of a region, that are read side by side
 _ANSWER_BYTES = 32 << 20  # of subchunks in one answer of the guest
 _ANSWER_COUNT = 1024
+_PICKED_BYTES = 16 << 20  # around what is picked with steps or lists; what is larger is read by subchunks
 
 
 async def open_node(runtime: Runtime, place: Place, wanted: str, consolidated: bool) -> Node:
@@ -151,23 +152,22 @@ class ArrayCore(Node):
         """The elements at the given positions of each axis: ranges, or arrays of integers."""
         self.check_open()
         self.check_cache(cache)
-        shape = tuple(len(p) for p in positions)
-        host = self.host
-        box = all(isinstance(p, range) and p.step == 1 for p in positions)
-        if cache is None or cache.tables is None or host is None:
-            if box:
-                low, high = [p.start for p in positions], [p.stop for p in positions]
-                done = await self._done(_abi.READ_REGION, cache, tuple(low), tuple(high))
-                return self.element.array(done.data, shape)
-            if cache is None:
-                cache = CacheCore(self, 0, False)
-        out: NDArray = np.empty(shape, self.element.dtype)
-        if out.size:
+        out: NDArray = np.empty([len(p) for p in positions], self.element.dtype)
+        if not out.size:
+            return out
+        if cache is not None and cache.tables is not None and self.host is not None:
             axes = [runs(p, e) for p, e in zip(positions, self.edges)]
-            if host is not None and cache.tables is not None:
-                await self._side_by_side(self._paste_shards(out, axes, host, cache))
-            else:
-                await self._side_by_side(self._paste_part(out, part, cache) for part in product(*axes))
+            await self._side_by_side(self._paste_shards(out, axes, self.host, cache))
+            return out
+        around = [runs(p, Edges(n))[0] for p, n in zip(positions, self.shape)]  # as if there were one chunk
+        size = math.prod(r.high - r.low for r in around) * max(1, self.element.size)
+        box = all(isinstance(p, range) and p.step == 1 for p in positions)
+        if size <= (self.runtime.memory // 8 if box else _PICKED_BYTES):
+            await self._paste_part(out, around, cache)
+        else:
+            cache = cache or CacheCore(self, 0, False)
+            axes = [runs(p, e) for p, e in zip(positions, self.edges)]
+            await self._side_by_side(self._paste_part(out, part, cache) for part in product(*axes))
         return out
 
     async def locate(self, indices: Iterable[Iterable[Any]], cache: CacheCore | None) -> _abi.Places:
@@ -201,13 +201,12 @@ class ArrayCore(Node):
         assert cache.tables is not None
         await host.each(shard, [host.locate([r.block for r in part])[1] for part in todo], cache.tables, take)
 
-    async def _paste_part(self, out: NDArray, part: Sequence[Run], cache: CacheCore) -> None:
-        """The same of one subchunk, through the guest: no more of it than what is wanted lies between."""
+    async def _paste_part(self, out: NDArray, part: Sequence[Run], cache: CacheCore | None) -> None:
+        """Has the guest read the box around what is wanted, and pastes that."""
         low, high = tuple(r.low for r in part), tuple(r.high for r in part)
         done = await self._done(_abi.READ_REGION, cache, low, high)
         values = self.element.array(done.data, tuple(b - a for a, b in zip(low, high)))
-        moved = [r._replace(of=_moved(r.of, edges.span(r.block)[0] - r.low)) for r, edges in zip(part, self.edges)]
-        paste(out, moved, values)
+        paste(out, [r._replace(of=_moved(r.of, r.origin - r.low)) for r in part], values)
 
     async def _side_by_side(self, work: Iterable[Any]) -> None:
         work = iter(work)
@@ -237,7 +236,7 @@ class ArrayCore(Node):
             some = points[at : at + n]
             done = await self._call(_abi.READ_SUBCHUNKS, cache, lambda a, c, some=some: _abi.batch_request(a, c, some))  # type: ignore[misc]
             pieces = _abi.parse_batch(done.data, len(some))
-            out += [self.element.array(p, self.subchunk_at(at)) for p, at in zip(pieces, some.tolist())]
+            out += [self.element.array(p, self.subchunk_at(point)) for p, point in zip(pieces, some.tolist())]
         return out
 
 

@@ -43,6 +43,7 @@ class Run(NamedTuple):
     block: int
     into: Any  # slice or indices, of what is read
     of: Any  # slice or indices, from the start of the chunk
+    origin: int  # that start
     low: int  # the first position of the array that is wanted, and the one after the last
     high: int
 
@@ -58,7 +59,7 @@ def runs(positions: Any, edges: Edges) -> list[Run]:
             low, high = edges.span(block)
             n = min(len(positions) - i, -(-(high - first) // step))
             last = first + (n - 1) * step + 1
-            out.append(Run(block, slice(i, i + n), slice(first - low, last - low, step), first, last))
+            out.append(Run(block, slice(i, i + n), slice(first - low, last - low, step), low, first, last))
             i += n
         return out
     blocks = edges.find(positions)
@@ -68,7 +69,8 @@ def runs(positions: Any, edges: Edges) -> list[Run]:
         if len(into):
             of = positions[into]
             block = int(blocks[into[0]])
-            out.append(Run(block, into, of - edges.span(block)[0], int(of.min()), int(of.max()) + 1))
+            origin = edges.span(block)[0]
+            out.append(Run(block, into, of - origin, origin, int(of.min()), int(of.max()) + 1))
     return out
 
 
