@@ -3,6 +3,7 @@ package block
 import (
 	"encoding/binary"
 	"math/bits"
+	"sync"
 )
 
 const lz4MinMatch = 4
@@ -11,8 +12,12 @@ const lz4MinMatch = 4
 // filled: ErrCorrupt if src is damaged or holds more than dst takes.
 //
 // LZ4 block format: https://github.com/lz4/lz4/blob/dev/doc/lz4_Block_format.md
-func FillLZ4(dst, src []byte) (int, error) {
-	at := 0
+func FillLZ4(dst, src []byte) (int, error) { return FillLZ4After(dst, 0, src) }
+
+// FillLZ4After is FillLZ4 for a block whose matches may begin in the start
+// bytes of dst that come before its output, a dictionary.
+func FillLZ4After(dst []byte, start int, src []byte) (int, error) {
+	at := start
 	for p := 0; p < len(src); {
 		token := src[p]
 		p++
@@ -37,7 +42,7 @@ func FillLZ4(dst, src []byte) (int, error) {
 		at += n
 		p += n
 		if p == len(src) { // a block ends with literals
-			return at, nil
+			return at - start, nil
 		}
 		if len(src)-p < 2 {
 			return 0, Corrupt("lz4", "ends within an offset")
@@ -86,43 +91,86 @@ func lz4Length(n int, src []byte, p, most int) (length, next int, ok bool) {
 func LZ4Bound(n int64) int64 { return n + n/255 + 16 }
 
 const (
-	lz4HashBits = 14
+	lz4HashBits = 13
 	lz4Far      = 1<<16 - 1
 	lz4Tail     = 12 // no match begins in the last 12 bytes
 	lz4Last     = 5  // nor reaches into the last 5
 )
 
-// AppendLZ4 appends src as one LZ4 block to dst. It is greedy, with one table
-// of positions by hash, and skips ahead where nothing matches.
-func AppendLZ4(dst, src []byte) []byte {
-	var table [1 << lz4HashBits]uint32 // position+1
-	from := 0
-	for at := 0; at < len(src)-lz4Tail; {
-		word := binary.LittleEndian.Uint32(src[at:])
-		h := lz4Hash(word)
-		seen := int(table[h]) - 1
-		table[h] = uint32(at) + 1
-		if seen < 0 || at-seen > lz4Far || binary.LittleEndian.Uint32(src[seen:]) != word {
-			at += 1 + (at-from)>>6
+// lz4Tables hold positions by hash, for one call.
+var lz4Tables = sync.Pool{New: func() any { return new([1 << lz4HashBits]int32) }}
+
+// AppendLZ4 appends src as one LZ4 block to dst.
+func AppendLZ4(dst, src []byte) []byte { return AppendLZ4Fast(dst, src, 0, 1) }
+
+// AppendLZ4Fast appends src[start:] as one LZ4 block to dst; matches may begin
+// in src[:start], a dictionary. It is greedy, with one table of positions by
+// hash, and skips ahead where nothing matches: more so with a larger stride,
+// from 1 on. All of that is as in the reference library, for the same sizes.
+func AppendLZ4Fast(dst, src []byte, start, stride int) []byte {
+	whole := lz4Tables.Get().(*[1 << lz4HashBits]int32)
+	defer lz4Tables.Put(whole)
+	t := lz4Table{at: whole[:1<<(lz4HashBits-1)], long: len(src) > 1<<16+10}
+	if !t.long {
+		t.at = whole[:1<<min(bits.Len(uint(len(src))), lz4HashBits)]
+	}
+	t.shift = uint(64 - bits.Len(uint(len(t.at)-1)))
+	clear(t.at)
+	limit := len(src) - lz4Tail
+	for i := max(0, start-lz4Far); i+8 <= start; i += 3 {
+		*t.slot(src, i) = int32(i)
+	}
+	from, at := start, start+1
+	if start < limit {
+		*t.slot(src, start) = int32(start)
+	}
+	step, missed, fresh := 1, stride<<6, false
+	for at <= limit {
+		slot := t.slot(src, at)
+		seen := int(*slot)
+		*slot = int32(at)
+		if at-seen > lz4Far || binary.LittleEndian.Uint32(src[seen:]) != binary.LittleEndian.Uint32(src[at:]) {
+			at += step
+			if !fresh {
+				step = missed >> 6
+				missed++
+			}
+			fresh = false
 			continue
 		}
-		end := at + lz4MinMatch + same(src[at+lz4MinMatch:len(src)-lz4Last], src[seen+lz4MinMatch:])
+		end := at + lz4MinMatch + Same(src[at+lz4MinMatch:len(src)-lz4Last], src[seen+lz4MinMatch:])
 		for at > from && seen > 0 && src[at-1] == src[seen-1] {
 			at--
 			seen--
 		}
 		dst = lz4Sequence(dst, src[from:at], at-seen, end-at)
 		at, from = end, end
-		// What repeats often repeats from near the end of a match.
-		table[lz4Hash(binary.LittleEndian.Uint32(src[at-2:]))] = uint32(at) - 1
+		step, missed, fresh = 1, stride<<6, true
+		if at <= limit { // what repeats often repeats from near the end of a match
+			*t.slot(src, at-2) = int32(at - 2)
+		}
 	}
 	return lz4Sequence(dst, src[from:], 0, 0)
 }
 
-func lz4Hash(word uint32) uint32 { return word * 2654435761 >> (32 - lz4HashBits) }
+// lz4Table is positions by hash: of four bytes, or in long inputs of five,
+// among which four are found too soon.
+type lz4Table struct {
+	at    []int32
+	shift uint // of 64 bits
+	long  bool
+}
 
-// same is the number of equal bytes at the start of a and b.
-func same(a, b []byte) int {
+func (t *lz4Table) slot(src []byte, i int) *int32 {
+	word := binary.LittleEndian.Uint64(src[i:])
+	if t.long {
+		return &t.at[word<<24*889523592379>>t.shift]
+	}
+	return &t.at[uint64(uint32(word)*2654435761)<<32>>t.shift]
+}
+
+// Same is the number of equal bytes at the start of a and b.
+func Same(a, b []byte) int {
 	n := 0
 	for len(a)-n >= 8 && len(b)-n >= 8 {
 		if x := binary.LittleEndian.Uint64(a[n:]) ^ binary.LittleEndian.Uint64(b[n:]); x != 0 {

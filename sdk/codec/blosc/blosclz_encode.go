@@ -1,0 +1,157 @@
+package blosc
+
+import (
+	"encoding/binary"
+	"math/bits"
+	"sync"
+
+	"github.com/gridhold/gridhold/sdk/codec/internal/block"
+)
+
+const (
+	bloscLZTable = 1 << 14
+	bloscLZFar   = bloscLZNear + 1<<16 - 1 // largest distance
+	bloscLZTail  = 12                      // no match begins in the last bytes
+	bloscLZLeast = 16                      // bytes that are worth it
+	bloscLZWorth = 6                       // shortest match that is written: shorter ones cost the reader more than they save
+	bloscLZWide  = 8                       // shortest one from afar
+	bloscLZRun   = 32                      // most literals to an instruction
+)
+
+// bloscLZTables hold positions by hash, for one call.
+var bloscLZTables = sync.Pool{New: func() any { return new([bloscLZTable]int32) }}
+
+// bloscLZRatios are, by level, what the part of the input that is tried first
+// has to be packed to, for all of it to be.
+var bloscLZRatios = [10]float64{0, 2, 1.5, 1.2, 1.2, 1.2, 1.2, 1.15, 1.1, 1}
+
+// appendBloscLZ appends src as BloscLZ: src itself where that does not pay.
+// Like the C library it first tries a part of src from the end on.
+func appendBloscLZ(dst, src []byte, level int) []byte {
+	head := len(dst)
+	if len(src) < bloscLZLeast {
+		return append(dst, src...)
+	}
+	table := bloscLZTables.Get().(*[bloscLZTable]int32)
+	defer bloscLZTables.Put(table)
+	size := bloscLZTable
+	part := len(src)
+	switch {
+	case level < 2:
+		size, part = bloscLZTable/4, len(src)/8
+	case level < 3:
+		size, part = bloscLZTable/2, len(src)/4
+	case level < 4:
+		part = len(src) / 4
+	case level < 7:
+		part = len(src) / 2
+	}
+	probe := src[len(src)-part:]
+	probe = probe[:min(len(probe), size)]
+	if len(probe) > bloscLZTail {
+		dst = scanBloscLZ(dst, probe, table[:size])
+		if float64(len(probe)) < bloscLZRatios[level]*float64(len(dst)-head) {
+			return append(dst[:head], src...)
+		}
+		if len(probe) == len(src) {
+			return dst
+		}
+	}
+	return scanBloscLZ(dst[:head], src, table[:size])
+}
+
+// bloscLZScan is a greedy search with one table of positions by hash.
+type bloscLZScan struct {
+	src   []byte
+	table []int32
+	shift uint
+}
+
+// slot is where the word at a position is entered.
+func (s *bloscLZScan) slot(i int) (*int32, uint32) {
+	word := binary.LittleEndian.Uint32(s.src[i:])
+	return &s.table[word*2654435761>>s.shift], word
+}
+
+// at looks up the word at a position: where it was seen, and for how many
+// bytes; 0 if that is not worth it.
+func (s *bloscLZScan) at(i int) (slot *int32, seen, n int) {
+	slot, word := s.slot(i)
+	seen = int(*slot)
+	if i == seen || i-seen > bloscLZFar || binary.LittleEndian.Uint32(s.src[seen:]) != word {
+		return slot, 0, 0
+	}
+	// Readers of the C library want a literal last.
+	n = 4 + block.Same(s.src[i+4:len(s.src)-1], s.src[seen+4:])
+	if n < bloscLZWorth || i-seen > bloscLZNear && n < bloscLZWide {
+		return slot, 0, 0
+	}
+	return slot, seen, n
+}
+
+func scanBloscLZ(dst, src []byte, table []int32) []byte {
+	clear(table)
+	s := bloscLZScan{src, table, uint(32 - bits.Len(uint(len(table)-1)))}
+	head := len(dst)
+	from := 0              // of the literals before at
+	at := min(4, len(src)) // a stream begins with literals
+	for limit := len(src) - bloscLZTail; at < limit; {
+		slot, seen, n := s.at(at)
+		*slot = int32(at)
+		if n == 0 {
+			at++
+			continue
+		}
+		dst = appendLiterals(dst, src[from:at])
+		end := at + n
+		if n > bloscLZWide && end < limit {
+			// What comes next may have been seen together with the last
+			// byte of this match, as in runs that take turns.
+			slot, _ := s.slot(end - 3)
+			*slot = int32(end - 3)
+			if _, _, after := s.at(end - 1); after > 0 {
+				end--
+			}
+		}
+		dst = appendMatch(dst, at-seen, end-at)
+		at, from = end, end
+	}
+	dst = appendLiterals(dst, src[from:])
+	dst[head] |= 1 << 5 // the mark of the format
+	return dst
+}
+
+func appendLiterals(dst, b []byte) []byte {
+	for len(b) > 0 {
+		n := min(len(b), bloscLZRun)
+		dst = append(dst, byte(n-1))
+		dst = append(dst, b[:n]...)
+		b = b[n:]
+	}
+	return dst
+}
+
+// appendMatch appends a match of n bytes.
+func appendMatch(dst []byte, distance, n int) []byte {
+	far := distance > bloscLZNear
+	code := distance - 1
+	if far {
+		code = 31<<8 | 255
+	}
+	n -= bloscLZMin - 1
+	if n < 7 {
+		dst = append(dst, byte(n<<5|code>>8))
+	} else {
+		dst = append(dst, byte(7<<5|code>>8))
+		for n -= 7; n >= 255; n -= 255 {
+			dst = append(dst, 255)
+		}
+		dst = append(dst, byte(n))
+	}
+	dst = append(dst, byte(code))
+	if far {
+		distance -= bloscLZNear + 1
+		dst = append(dst, byte(distance>>8), byte(distance))
+	}
+	return dst
+}

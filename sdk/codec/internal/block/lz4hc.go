@@ -1,0 +1,105 @@
+package block
+
+import (
+	"encoding/binary"
+	"sync"
+)
+
+// chains find earlier places with the same four bytes: the last one by hash,
+// and from each the one before it.
+type chains struct {
+	heads  []int32 // position+1, by hash
+	before [1 << 16]uint16
+	next   int // first position that is not in the chains
+}
+
+const hcHashBits = 15
+
+var chainPool = sync.Pool{New: func() any { return &chains{heads: make([]int32, 1<<hcHashBits)} }}
+
+func hcHash(word uint32) uint32 { return word * 2654435761 >> (32 - hcHashBits) }
+
+// insert enters all positions before at.
+func (c *chains) insert(src []byte, at int) {
+	for ; c.next < at; c.next++ {
+		h := hcHash(binary.LittleEndian.Uint32(src[c.next:]))
+		// A distance of 0 is the end: what is farther is out of reach.
+		var distance int
+		if head := int(c.heads[h]); head > 0 && c.next-(head-1) <= lz4Far {
+			distance = c.next - (head - 1)
+		}
+		c.before[uint16(c.next)] = uint16(distance)
+		c.heads[h] = int32(c.next + 1)
+	}
+}
+
+// longest finds the longest match at at that is longer than n and may begin
+// back bytes earlier: where it begins in src, where it was seen, and its length.
+func (c *chains) longest(src []byte, at, back, n, tries int) (begin, seen, length int) {
+	c.insert(src, at)
+	limit := len(src) - lz4Last
+	word := binary.LittleEndian.Uint32(src[at:])
+	length = n
+	p := int(c.heads[hcHash(word)]) - 1
+	for ; tries > 0 && p >= 0 && at-p <= lz4Far; tries-- {
+		if binary.LittleEndian.Uint32(src[p:]) == word && (at+length-back >= limit || src[max(p+length-back, 0)] == src[at+length-back]) {
+			k := lz4MinMatch + Same(src[at+lz4MinMatch:limit], src[p+lz4MinMatch:])
+			earlier := 0
+			for earlier < back && p-earlier > 0 && src[at-earlier-1] == src[p-earlier-1] {
+				earlier++
+			}
+			if k+earlier > length {
+				begin, seen, length = at-earlier, p-earlier, k+earlier
+			}
+		}
+		d := int(c.before[uint16(p)])
+		if d == 0 {
+			break
+		}
+		p -= d
+	}
+	if length == n {
+		return 0, 0, 0
+	}
+	return begin, seen, length
+}
+
+// AppendLZ4HC appends src[start:] as one LZ4 block to dst; matches may begin
+// in src[:start], a dictionary. It looks for longer matches than
+// AppendLZ4Fast, at each of up to 2^level earlier places, and takes a later
+// one where that is longer. level is in 1..9.
+func AppendLZ4HC(dst, src []byte, start, level int) []byte {
+	c := chainPool.Get().(*chains)
+	defer chainPool.Put(c)
+	clear(c.heads)
+	c.next = max(0, start-lz4Far)
+	tries := 1 << max(level-1, 2)
+	from := start
+	limit := len(src) - lz4Tail
+	for at := start; at < limit; {
+		_, seen, n := c.longest(src, at, 0, lz4MinMatch-1, tries)
+		if n == 0 {
+			at++
+			continue
+		}
+		for at+n < limit { // is there a longer one that overlaps the end of this one?
+			probe := at + n - 2
+			begin, seen2, n2 := c.longest(src, probe, probe-at-1, n, tries)
+			if n2 == 0 {
+				break
+			}
+			if head := begin - at; head >= lz4MinMatch { // what comes before it still pays
+				dst = lz4Sequence(dst, src[from:at], at-seen, min(head, n))
+				from = at + min(head, n)
+			}
+			at, seen, n = begin, seen2, n2
+		}
+		for at > from && seen > 0 && src[at-1] == src[seen-1] {
+			at, seen, n = at-1, seen-1, n+1
+		}
+		dst = lz4Sequence(dst, src[from:at], at-seen, n)
+		at += n
+		from = at
+	}
+	return lz4Sequence(dst, src[from:], 0, 0)
+}
