@@ -287,3 +287,23 @@ def test_requests_are_counted_right(server):
     with gridhold.open_array(server.url) as array:
         array.retrieve_subchunk((0, 0))
     assert Counter(k for _, k, _ in server.requests) == {"zarr.json": 1, "c/0/0": 2}
+
+
+@pytest.mark.parametrize("cached", [False, True])
+def test_batches_selections_and_places(server, cached):
+    """Through the guest, which reads a shard's index once for all of a batch."""
+    points = [(0, 0), (15, 15), (0, 1), (3, 3)]
+    with gridhold.open_array(server.url) as array:
+        cache = array.shard_cache() if cached else None
+        server.requests.clear()
+        for at, got in zip(points, array.retrieve_subchunks(points, shard_cache=cache)):
+            assert np.array_equal(got, block(VALUES, at))
+        assert sum(asked.startswith("bytes=-") for _, _, asked in server.requests) == 2
+        picked = array.retrieve_region((slice(3, 60, 19), [63, 0, 0]), shard_cache=cache)
+        assert np.array_equal(picked, VALUES[3:60:19][:, [63, 0, 0]])
+        places = array.locate(points, shard_cache=cache)
+        assert [places.keys[o].endswith(k) for o, k in zip(places.objects, ["c/0/0", "c/3/3", "c/0/0", "c/0/0"])] == [True] * 4
+        for at, off, n in zip(points, places.offsets, places.lengths):
+            key = f"c/{at[0] // 4}/{at[1] // 4}"
+            assert server.objects[key][off : off + n] == array.retrieve_encoded_subchunk(at, shard_cache=cache)
+        assert np.array_equal(array[5, ::7], VALUES[5, ::7])
