@@ -35,6 +35,7 @@ var arrows = []struct {
 	{"sdk/cache", []string{"sdk/rawjson", "sdk/fault", "sdk/storage"}},
 	{"sdk/codec", []string{"sdk/rawjson", "sdk/fault"}},
 	{"sdk/zarr", []string{"sdk/rawjson", "sdk/fault", "sdk/storage", "sdk/cache", "sdk/codec"}},
+	{"sdk/blosc2", []string{"sdk/rawjson", "sdk/fault", "sdk/storage", "sdk/codec"}},
 	{"native", []string{"sdk"}},
 	{"wasm/wire", []string{"sdk/fault"}}, // the numbers of docs/abi.md, for both sides
 	{"wasm/guest", []string{"sdk", "wasm/wire"}},

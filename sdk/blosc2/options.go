@@ -1,0 +1,36 @@
+package blosc2
+
+import (
+	"github.com/gridhold/gridhold/sdk/codec/blosc"
+	"github.com/gridhold/gridhold/sdk/fault"
+)
+
+// Options say how a container is opened. The zero value is the advice.
+type Options struct {
+	Plugins blosc.Plugins // codecs and filters that are not built in
+	Limits  Limits
+}
+
+// Limits bound what a container can make its reader hold. Zero: the default.
+type Limits struct {
+	Index int64 // bytes of a decoded index of chunks (8 a chunk); 256 MiB
+	Chunk int64 // bytes of one chunk that is decoded whole; 2 GiB
+	Meta  int64 // bytes of a header, of a trailer, of a zip directory, and of a decoded vlmetalayer; 64 MiB
+}
+
+func (o Options) checked() (Options, error) {
+	for _, l := range []struct {
+		value *int64
+		zero  int64
+	}{{&o.Limits.Index, 256 << 20}, {&o.Limits.Chunk, 2 << 30}, {&o.Limits.Meta, 64 << 20}} {
+		if *l.value < 0 {
+			return o, fault.New(fault.ErrInvalid, "blosc2", "limits", "negative")
+		}
+		if *l.value == 0 {
+			*l.value = l.zero
+		}
+	}
+	return o, nil
+}
+
+func overLimit(what string) error { return fault.New(fault.ErrLimit, "frame", "", what) }

@@ -1,0 +1,215 @@
+package blosc2
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/gridhold/gridhold/sdk/blosc2/msgpack"
+	"github.com/gridhold/gridhold/sdk/codec/blosc"
+	"github.com/gridhold/gridhold/sdk/fault"
+)
+
+// SChunk is a sequence of items in chunks: a frame. Safe for concurrent use.
+//
+// It shows the frame as it was when it was opened or last refreshed. Nothing
+// decoded is kept, so chunks that another process overwrote read as they are
+// now; where that cannot be told from damage the frame is loaded again.
+type SChunk struct{ f *frame }
+
+// Kind is "schunk", or "batcharray" or "objectarray" for frames of those.
+func (s *SChunk) Kind() string {
+	v, err := s.f.state()
+	if err != nil {
+		return "schunk"
+	}
+	if _, ok := find(v.meta, "batcharray"); ok {
+		return "batcharray"
+	}
+	if _, ok := find(v.meta, "vlarray"); ok {
+		return "objectarray"
+	}
+	return "schunk"
+}
+
+// Close closes the frame. Closing twice is fine; later calls give ErrClosed.
+func (s *SChunk) Close() error { return s.f.close() }
+
+// Refresh looks whether the frame changed, takes the change over, and reports
+// whether there was one. A frame that a writer is at right now may be
+// ErrCorrupt; what was open stays as it is. ErrStale: it became an array of
+// other chunks, open it anew.
+func (s *SChunk) Refresh(ctx context.Context) (bool, error) { return s.f.refresh(ctx) }
+
+// ChangeTick counts the changes that were taken over since it was opened.
+func (s *SChunk) ChangeTick() uint64 {
+	s.f.mu.RLock()
+	defer s.f.mu.RUnlock()
+	return s.f.tick
+}
+
+// Header returns the fixed part of the header; zero once closed.
+func (s *SChunk) Header() Header {
+	v, err := s.f.state()
+	if err != nil {
+		return Header{}
+	}
+	return v.Header
+}
+
+// Len is the number of whole items.
+func (s *SChunk) Len() int64 {
+	h := s.Header()
+	return h.Size / max(int64(h.TypeSize), 1)
+}
+
+// NumChunks is the number of chunks.
+func (s *SChunk) NumChunks() int64 {
+	v, err := s.f.state()
+	if err != nil {
+		return 0
+	}
+	return v.chunks
+}
+
+// Chunk appends the decoded bytes of chunk i to dst. ErrOutOfRange,
+// ErrCorrupt, ErrUnsupported for codecs and filters that are plugins,
+// ErrLimit, ErrClosed.
+func (s *SChunk) Chunk(ctx context.Context, i int64, dst []byte) ([]byte, error) {
+	out := dst
+	err := s.f.read(ctx, func(v *view) error {
+		if err := v.within(i); err != nil {
+			return err
+		}
+		var err error
+		out, err = v.decoded(ctx, i, dst, s.f.o)
+		return err
+	})
+	return out, err
+}
+
+// EncodedChunk returns chunk i as it is stored: a Blosc2 chunk. Of one that is
+// not stored (zeros, NaNs, uninitialised) it is the 32 bytes that say so.
+// Errors are those of Chunk.
+func (s *SChunk) EncodedChunk(ctx context.Context, i int64) ([]byte, error) {
+	var b []byte
+	err := s.f.read(ctx, func(v *view) (err error) {
+		if err = v.within(i); err == nil {
+			b, err = v.encoded(ctx, i, s.f.o.Limits)
+		}
+		return err
+	})
+	return b, err
+}
+
+// Slice appends items [start, stop) to dst, decoding only the blocks that
+// they lie in. Errors are those of Chunk.
+func (s *SChunk) Slice(ctx context.Context, start, stop int64, dst []byte) ([]byte, error) {
+	out := dst
+	err := s.f.read(ctx, func(v *view) error {
+		size := int64(v.TypeSize)
+		if start < 0 || stop < start || stop > v.Size/size {
+			return outOfRange("item", start, stop, v.Size/size)
+		}
+		out = room(dst, (stop-start)*size)
+		return v.read(ctx, out[len(dst):], start*size, s.f.o)
+	})
+	return out, err
+}
+
+// ReadBytes fills dst with the decoded bytes from off on. Errors are those of
+// Chunk.
+func (s *SChunk) ReadBytes(ctx context.Context, off int64, dst []byte) error {
+	return s.f.read(ctx, func(v *view) error {
+		if off < 0 || off > v.Size || int64(len(dst)) > v.Size-off {
+			return outOfRange("byte", off, off+int64(len(dst)), v.Size)
+		}
+		return v.read(ctx, dst, off, s.f.o)
+	})
+}
+
+// Metalayers returns the names of the metalayers, in their order.
+func (s *SChunk) Metalayers() []string {
+	v, err := s.f.state()
+	if err != nil {
+		return nil
+	}
+	return names(v.meta)
+}
+
+// Metalayer returns a copy of a metalayer's bytes: ErrNotFound, ErrClosed.
+func (s *SChunk) Metalayer(name string) ([]byte, error) {
+	v, err := s.f.state()
+	if err != nil {
+		return nil, err
+	}
+	value, ok := find(v.meta, name)
+	if !ok {
+		return nil, fault.New(fault.ErrNotFound, "metalayer", name, "")
+	}
+	return append([]byte{}, value...), nil
+}
+
+// VLMeta returns the names of the variable-length metalayers, in their order.
+func (s *SChunk) VLMeta() []string {
+	v, err := s.f.state()
+	if err != nil {
+		return nil
+	}
+	return names(v.vlmeta)
+}
+
+// VLValue decodes the value of a variable-length metalayer: ErrNotFound,
+// ErrCorrupt, ErrLimit, ErrUnsupported, ErrClosed. What python-blosc2 wrote is
+// MessagePack: see VLObject.
+func (s *SChunk) VLValue(name string) ([]byte, error) {
+	v, err := s.f.state()
+	if err != nil {
+		return nil, err
+	}
+	value, err := v.vlvalue(name, s.f.o)
+	return value, s.f.named(err)
+}
+
+// VLObject is VLValue, read as MessagePack.
+func (s *SChunk) VLObject(name string) (any, error) {
+	b, err := s.VLValue(name)
+	if err != nil {
+		return nil, err
+	}
+	object, err := msgpack.Decode(b)
+	if err != nil {
+		err = s.f.named(&fault.Error{Format: "vlmeta", Item: name, Off: -1, Err: err})
+	}
+	return object, err
+}
+
+func (v *view) within(i int64) error {
+	if i < 0 || i >= v.chunks {
+		return fault.New(fault.ErrOutOfRange, "chunk", strconv.FormatInt(i, 10), "there are "+strconv.FormatInt(v.chunks, 10))
+	}
+	return nil
+}
+
+// decoded appends chunk i to dst.
+func (v *view) decoded(ctx context.Context, i int64, dst []byte, o Options) ([]byte, error) {
+	err := v.chunk(ctx, i, true, o, func(c *blosc.Chunk) (err error) {
+		if int64(c.Header().Size) > o.Limits.Chunk {
+			return overLimit("a chunk of " + strconv.Itoa(c.Header().Size) + " bytes")
+		}
+		dst, err = c.Decode(dst)
+		return err
+	})
+	return dst, err
+}
+
+func outOfRange(what string, start, stop, n int64) error {
+	return fault.New(fault.ErrOutOfRange, what, strconv.FormatInt(start, 10)+":"+strconv.FormatInt(stop, 10), "there are "+strconv.FormatInt(n, 10))
+}
+
+// room appends n bytes of any content.
+func room(dst []byte, n int64) []byte {
+	if int64(cap(dst)-len(dst)) >= n {
+		return dst[:len(dst)+int(n)]
+	}
+	return append(dst[:len(dst):len(dst)], make([]byte, n)...)
+}
