@@ -9,7 +9,7 @@ if [ "${1-}" = --check ]; then
 	trap 'rm -f "$out"' EXIT
 fi
 
-GOOS=wasip1 GOARCH=wasm GOFLAGS= CGO_ENABLED=0 go build -buildmode=c-shared -trimpath -buildvcs=false \
+GOOS=wasip1 GOARCH=wasm GOFLAGS= CGO_ENABLED=0 go build -tags gridhold_guest -buildmode=c-shared -trimpath -buildvcs=false \
 	-ldflags='-s -w -buildid=' -o "$out.new" ./wasm/guest
 go run ./wasm/internal/lean "$out.new"
 mv "$out.new" "$out"

@@ -155,8 +155,10 @@ func (n named) level(configuration json.RawMessage, other, min, max int) (int, e
 	return l, nil
 }
 
+//go:noinline // it has many callers
 func (n named) invalid(member, why string) error {
 	return fault.New(fault.ErrInvalid, string(n), member, why)
 }
 
+//go:noinline // it has many callers
 func (n named) corrupt(why string) error { return fault.New(fault.ErrCorrupt, string(n), "", why) }

@@ -1,12 +1,8 @@
 package codec
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"io"
-
-	"github.com/klauspost/compress/zlib"
 
 	"github.com/gridhold/gridhold/sdk/codec/internal/block"
 )
@@ -29,26 +25,6 @@ func (zlibCodec) Copies() bool { return true }
 
 func (zlibCodec) Decode(_ context.Context, dst, src []byte, limit int) ([]byte, error) {
 	return block.AppendZlib(dst, src, limit)
-}
-
-func (c zlibCodec) Encode(dst, src []byte) ([]byte, error) {
-	to := bytes.NewBuffer(dst)
-	w, err := zlib.NewWriterLevel(to, c.speed)
-	if err != nil {
-		return nil, c.invalid("level", err.Error())
-	}
-	return finish(to, w, src)
-}
-
-// finish writes src through w, which writes to a buffer.
-func finish(to *bytes.Buffer, w io.WriteCloser, src []byte) ([]byte, error) {
-	if _, err := w.Write(src); err != nil {
-		return nil, err
-	}
-	if err := w.Close(); err != nil {
-		return nil, err
-	}
-	return to.Bytes(), nil
 }
 
 // EncodedSize is the bound for stored blocks, with header and trailer.

@@ -3,9 +3,6 @@ package codec
 import (
 	"context"
 	"encoding/json"
-	"sync"
-
-	"github.com/klauspost/compress/zstd"
 
 	"github.com/gridhold/gridhold/sdk/codec/internal/block"
 	"github.com/gridhold/gridhold/sdk/rawjson"
@@ -15,7 +12,7 @@ import (
 // accepted, the content size may be absent, checksums are verified.
 type zstdCodec struct {
 	named
-	speed    zstd.EncoderLevel
+	level    int
 	checksum bool
 }
 
@@ -32,31 +29,13 @@ func newZstd(n named, configuration json.RawMessage) (Bytes, error) {
 	if err := n.configured(c); err != nil {
 		return nil, err
 	}
-	return zstdCodec{n, zstd.EncoderLevelFromZstd(l), checksum}, nil
+	return zstdCodec{n, l, checksum}, nil
 }
-
-// zstdEncoders are those that are not in use, by checksum and level. Nothing
-// but Encode refers to what makes them: a program that only reads is smaller.
-var zstdEncoders [2][zstd.SpeedBestCompression + 1]sync.Pool
 
 func (zstdCodec) Copies() bool { return true }
 
 func (zstdCodec) Decode(_ context.Context, dst, src []byte, limit int) ([]byte, error) {
 	return block.AppendZstd(dst, src, limit)
-}
-
-func (c zstdCodec) Encode(dst, src []byte) ([]byte, error) {
-	pool := &zstdEncoders[truth(c.checksum)][c.speed]
-	e, _ := pool.Get().(*zstd.Encoder)
-	if e == nil {
-		var err error
-		e, err = zstd.NewWriter(nil, zstd.WithEncoderLevel(c.speed), zstd.WithEncoderCRC(c.checksum), zstd.WithEncoderConcurrency(1))
-		if err != nil {
-			return nil, c.invalid("level", err.Error())
-		}
-	}
-	defer pool.Put(e)
-	return e.EncodeAll(src, dst), nil
 }
 
 // EncodedSize is ZSTD_compressBound of the reference library.

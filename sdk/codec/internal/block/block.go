@@ -16,9 +16,13 @@ import (
 )
 
 // Corrupt is the error of damaged input.
+//
+//go:noinline // it has many callers
 func Corrupt(name, why string) error { return fault.New(fault.ErrCorrupt, name, "", why) }
 
 // OverLimit is the error of input that decodes to more than is due.
+//
+//go:noinline // it has many callers
 func OverLimit(name string, limit int) error {
 	return fault.New(fault.ErrLimit, name, "", "decodes to more than the "+strconv.Itoa(limit)+" bytes that are due")
 }

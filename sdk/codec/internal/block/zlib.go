@@ -1,37 +1,32 @@
 package block
 
 import (
-	"bytes"
-	"io"
-	"sync"
+	"errors"
 
-	"github.com/klauspost/compress/zlib"
+	"github.com/gridhold/gridhold/sdk/codec/internal/inflate"
+	"github.com/gridhold/gridhold/sdk/fault"
 )
-
-// inflater is a zlib decoder with the reader that it reads from.
-type inflater struct {
-	src bytes.Reader
-	z   io.ReadCloser // nil until the first header was right
-}
-
-var inflaters = sync.Pool{New: func() any { return new(inflater) }}
 
 // AppendZlib appends the decoding of one zlib stream (RFC 1950) to dst; its
 // Adler-32 is verified. Bytes after the stream are ignored, as zlib does.
 func AppendZlib(dst, src []byte, limit int) ([]byte, error) {
-	f := inflaters.Get().(*inflater)
-	defer inflaters.Put(f)
-	defer f.src.Reset(nil) // keep no caller's memory alive
-	f.src.Reset(src)
-	var err error
-	if f.z == nil {
-		f.z, err = zlib.NewReader(&f.src)
-	} else {
-		err = f.z.(zlib.Resetter).Reset(&f.src, nil)
+	return inflated("zlib", inflate.Zlib, dst, src, limit)
+}
+
+// AppendGzip appends the decoding of one or more members of gzip (RFC 1952)
+// to dst; CRC-32 and size of each are verified. Nothing may follow the last.
+func AppendGzip(dst, src []byte, limit int) ([]byte, error) {
+	return inflated("gzip", inflate.Gzip, dst, src, limit)
+}
+
+func inflated(name string, decode func(dst []byte, at int, src []byte) (int, error), dst, src []byte, limit int) ([]byte, error) {
+	dst = Room(dst, limit)
+	end, err := decode(dst[:len(dst)+limit], len(dst), src)
+	switch {
+	case errors.Is(err, fault.ErrLimit):
+		return nil, OverLimit(name, limit)
+	case err != nil:
+		return nil, err
 	}
-	if err != nil {
-		f.z = nil
-		return nil, Corrupt("zlib", err.Error())
-	}
-	return Append("zlib", dst, f.z, limit)
+	return dst[:end], nil
 }

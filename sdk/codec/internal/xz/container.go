@@ -2,7 +2,6 @@ package xz
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"encoding/binary"
 	"hash/crc32"
 	"hash/crc64"
@@ -209,7 +208,7 @@ func (s *stream) verify(decoded []byte, r *record) error {
 	case 4:
 		ok = crc64.Checksum(decoded, ecma) == le.Uint64(want)
 	case 10:
-		sum := sha256.Sum256(decoded)
+		sum := sha256(decoded)
 		ok = bytes.Equal(sum[:], want)
 	}
 	if !ok {

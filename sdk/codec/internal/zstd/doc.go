@@ -1,0 +1,11 @@
+// Package zstd decompresses Zstandard (RFC 8878): several frames and skippable
+// frames are accepted, the content size may be absent, checksums are verified,
+// dictionaries are refused.
+//
+// It is the guest's decoder (build tag gridhold_guest). Elsewhere the library
+// of klauspost is used, which has assembly; it brings fmt, log and crypto/rand
+// along, an eighth of the guest. Here nothing is done but to decode from
+// memory to memory.
+//
+// The format: https://www.rfc-editor.org/rfc/rfc8878
+package zstd
