@@ -12,7 +12,6 @@ import (
 	"errors"
 	"io/fs"
 	"strconv"
-	"strings"
 )
 
 // Code is the number under which a kind of error crosses the ABI.
@@ -138,36 +137,35 @@ type Error struct {
 
 // Error returns one line: FORMAT: ITEM at OFF: WHY: CAUSE.
 func (e *Error) Error() string {
-	var b strings.Builder
-	b.WriteString(e.Format)
+	s := e.Format
 	if e.Item != "" {
-		b.WriteString(": ")
-		b.WriteString(e.Item)
+		s += ": " + e.Item
 	}
 	if e.Off >= 0 {
-		b.WriteString(" at ")
-		b.WriteString(strconv.FormatInt(e.Off, 10))
+		s += " at " + strconv.FormatInt(e.Off, 10)
 	}
 	if e.Why != "" {
-		b.WriteString(": ")
-		b.WriteString(e.Why)
+		s += ": " + e.Why
 	}
 	if e.Err != nil {
-		b.WriteString(": ")
-		b.WriteString(e.Err.Error())
+		s += ": " + e.Err.Error()
 	}
-	return b.String()
+	return s
 }
 
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
 // New returns an *Error without an offset.
+//
+//go:noinline // it has hundreds of callers, in paths that need not be fast
 func New(kind error, format, item, why string) error {
 	return &Error{Format: format, Item: item, Off: -1, Why: why, Err: kind}
 }
 
 // At returns an *Error with an offset.
+//
+//go:noinline // as New
 func At(kind error, format, item string, off int64, why string) error {
 	return &Error{Format: format, Item: item, Off: off, Why: why, Err: kind}
 }

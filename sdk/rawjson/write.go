@@ -9,6 +9,9 @@ import (
 // Writer appends one JSON text, as json.Marshal writes it: no white space,
 // the characters that HTML knows escaped. Calls come in the order of the
 // text; nothing checks that they nest. The zero value is ready.
+//
+// Its methods are not inlined: those who describe themselves call them by the
+// dozen, and no text is long.
 type Writer struct {
 	text  []byte
 	comma bool // one is due before the next value
@@ -28,6 +31,8 @@ func Marshal(v Value) []byte {
 func (w *Writer) Bytes() []byte { return w.text }
 
 // begin is what comes before every value and name.
+//
+//go:noinline
 func (w *Writer) begin() {
 	if w.comma {
 		w.text = append(w.text, ',')
@@ -36,6 +41,8 @@ func (w *Writer) begin() {
 }
 
 // Open begins an object ('{') or a list ('[').
+//
+//go:noinline
 func (w *Writer) Open(bracket byte) {
 	w.begin()
 	w.text = append(w.text, bracket)
@@ -43,12 +50,16 @@ func (w *Writer) Open(bracket byte) {
 }
 
 // Close ends an object ('}') or a list (']').
+//
+//go:noinline
 func (w *Writer) Close(bracket byte) {
 	w.text = append(w.text, bracket)
 	w.comma = true
 }
 
 // Name writes the name of a member, whose value is next, and returns w.
+//
+//go:noinline
 func (w *Writer) Name(name string) *Writer {
 	w.String(name)
 	w.text = append(w.text, ':')
@@ -57,18 +68,24 @@ func (w *Writer) Name(name string) *Writer {
 }
 
 // Null writes null.
+//
+//go:noinline
 func (w *Writer) Null() {
 	w.begin()
 	w.text = append(w.text, "null"...)
 }
 
 // Bool writes a boolean.
+//
+//go:noinline
 func (w *Writer) Bool(v bool) {
 	w.begin()
 	w.text = strconv.AppendBool(w.text, v)
 }
 
 // Int writes an integer.
+//
+//go:noinline
 func (w *Writer) Int(v int64) {
 	w.begin()
 	w.text = strconv.AppendInt(w.text, v, 10)
@@ -159,11 +176,15 @@ func appendCompact(dst, raw []byte, html bool) []byte {
 const hexDigits = "0123456789abcdef"
 
 // appendUnit appends an escape of four digits.
+//
+//go:noinline
 func appendUnit(dst []byte, r rune) []byte {
 	return append(dst, '\\', 'u', hexDigits[r>>12&15], hexDigits[r>>8&15], hexDigits[r>>4&15], hexDigits[r&15])
 }
 
 // String writes a string.
+//
+//go:noinline
 func (w *Writer) String(s string) {
 	w.begin()
 	w.text = AppendString(w.text, s)

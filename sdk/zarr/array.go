@@ -3,7 +3,6 @@ package zarr
 import (
 	"context"
 	"encoding/json"
-	"strconv"
 
 	"github.com/gridhold/gridhold/sdk/codec"
 	"github.com/gridhold/gridhold/sdk/fault"
@@ -179,7 +178,7 @@ func (a *Array) ChunkKey(idx []int64) string { return a.meta.keys.key(prefixOf(a
 // outside a grid (ErrOutOfRange).
 func (a *Array) checkIndex(idx, grid []int64) error {
 	if len(idx) != len(grid) {
-		return fault.New(fault.ErrInvalid, "zarr", "/"+a.path, "index has "+strconv.Itoa(len(idx))+" axes, the array "+strconv.Itoa(len(grid)))
+		return fault.New(fault.ErrInvalid, "zarr", "/"+a.path, "index has "+itoa(int64(len(idx)))+" axes, the array "+itoa(int64(len(grid))))
 	}
 	if !inside(idx, grid) {
 		return fault.New(fault.ErrOutOfRange, "zarr", "/"+a.path, "index "+tuple(idx)+" is outside the grid "+tuple(grid))

@@ -64,9 +64,9 @@ func parseChain(field string, raw json.RawMessage, elem element, shape []int64, 
 	}
 	p := chainParser{chain: &chain{text: compact(raw), elem: elem, limit: o.Limits.chunk()}, elem: elem, shape: shape, o: o}
 	for i, r := range l {
-		e, err := parseExtension(field+"["+strconv.Itoa(i)+"]", r)
+		e, err := parseExtension(field+"["+itoa(int64(i))+"]", r)
 		if err == nil {
-			err = p.add(field+"["+strconv.Itoa(i)+"]", e)
+			err = p.add(field+"["+itoa(int64(i))+"]", e)
 		}
 		if err != nil {
 			return nil, err

@@ -99,11 +99,17 @@ func (g *Group) node(rel string) (Node, error) {
 
 // listConsolidated lists the nodes of a group by its consolidated metadata.
 func (g *Group) listConsolidated() []Entry {
-	out := make([]Entry, 0, len(g.meta.consolidated))
+	names, order := make([]string, 0, len(g.meta.consolidated)), make([]int, len(g.meta.consolidated))
 	for rel := range g.meta.consolidated {
+		order[len(names)] = len(names)
+		names = append(names, rel)
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return strings.Compare(names[a], names[b]) })
+	out := make([]Entry, 0, len(names))
+	for _, i := range order {
+		rel := names[i]
 		n, err := g.node(rel)
 		out = append(out, entryOf(prefixOf(g.path)+rel, n, err))
 	}
-	slices.SortFunc(out, func(a, b Entry) int { return strings.Compare(a.Path, b.Path) })
 	return out
 }

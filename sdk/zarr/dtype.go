@@ -2,7 +2,7 @@ package zarr
 
 import (
 	"encoding/base64"
-	"encoding/hex"
+	"encoding/binary"
 	"encoding/json"
 	"strconv"
 
@@ -62,18 +62,17 @@ func badFill(raw json.RawMessage, name string) error {
 }
 
 // fillBits reads the bits of a fill value that metadata spells in
-// hexadecimal, most significant digit first, exactly size bytes of them. It
+// hexadecimal, most significant digit first, exactly size bytes of them, at most 8. It
 // returns nil for a text of another form.
 func fillBits(s string, size int) []byte {
 	if len(s) != 2+2*size || s[:2] != "0x" {
 		return nil
 	}
-	b, err := hex.DecodeString(s[2:])
+	bits, err := strconv.ParseUint(s[2:], 16, 64)
 	if err != nil {
 		return nil
 	}
-	reverse(b)
-	return b
+	return binary.LittleEndian.AppendUint64(nil, bits)[:size]
 }
 
 // fillBase64 reads bytes that metadata spells in base64.

@@ -42,7 +42,7 @@ func parseStruct(field string, e extension, depth int) (DataType, error) {
 	t := structType{name: e.name}
 	seen := map[string]bool{}
 	for i, raw := range l {
-		at := field + ".fields[" + strconv.Itoa(i) + "]"
+		at := field + ".fields[" + itoa(int64(i)) + "]"
 		name, dtype, err := structMember(at, raw)
 		if err != nil {
 			return nil, err

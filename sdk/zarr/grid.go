@@ -63,7 +63,7 @@ func parseRegular(e extension, shape []int64) (grid, error) {
 
 func sameAxes(field string, n int, shape []int64) error {
 	if n != len(shape) {
-		return malformed(field, "has "+strconv.Itoa(n)+" axes, the array "+strconv.Itoa(len(shape)))
+		return malformed(field, "has "+itoa(int64(n))+" axes, the array "+itoa(int64(len(shape))))
 	}
 	return nil
 }

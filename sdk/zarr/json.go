@@ -15,6 +15,8 @@ import (
 type fields map[string]json.RawMessage
 
 // malformed is the error for metadata that contradicts the specification.
+//
+//go:noinline // it has more than a hundred callers
 func malformed(field, why string) error { return fault.New(fault.ErrCorrupt, "metadata", field, why) }
 
 // badMetadata says where metadata lies. What a codec finds invalid in its

@@ -2,8 +2,6 @@ package zarr
 
 import (
 	"encoding/json"
-	"maps"
-	"slices"
 	"strconv"
 
 	"github.com/gridhold/gridhold/sdk/fault"
@@ -87,14 +85,18 @@ func (f fields) known(sets ...[]string) error {
 			known[k] = true
 		}
 	}
-	for _, k := range slices.Sorted(maps.Keys(f)) { // the same field is named each time
-		if known[k] {
+	unknown, found := "", false
+	for k, v := range f {
+		if known[k] || found && k > unknown { // the same field is named each time
 			continue
 		}
-		if ext, err := rawjson.Object(f[k]); err == nil && string(ext["must_understand"]) == "false" {
+		if ext, err := rawjson.Object(v); err == nil && string(ext["must_understand"]) == "false" {
 			continue
 		}
-		return fault.New(fault.ErrUnsupported, "metadata", strconv.Quote(k), "unknown field that must be understood")
+		unknown, found = k, true
+	}
+	if found {
+		return fault.New(fault.ErrUnsupported, "metadata", strconv.Quote(unknown), "unknown field that must be understood")
 	}
 	return nil
 }
@@ -176,7 +178,7 @@ const maxAxes = 64
 
 func checkAxes(shape []int64) error {
 	if len(shape) > maxAxes {
-		return fault.New(fault.ErrLimit, "metadata", "shape", strconv.Itoa(len(shape))+" axes, at most "+strconv.Itoa(maxAxes)+" are read")
+		return fault.New(fault.ErrLimit, "metadata", "shape", itoa(int64(len(shape)))+" axes, at most "+itoa(int64(maxAxes))+" are read")
 	}
 	return nil
 }
@@ -190,7 +192,7 @@ func (m *metadata) parseNames(raw json.RawMessage) error {
 		return err
 	}
 	if len(l) != len(m.shape) {
-		return malformed("dimension_names", "has "+strconv.Itoa(len(l))+" names for "+strconv.Itoa(len(m.shape))+" axes")
+		return malformed("dimension_names", "has "+itoa(int64(len(l)))+" names for "+itoa(int64(len(m.shape)))+" axes")
 	}
 	m.names = make([]string, len(l))
 	for i, r := range l {

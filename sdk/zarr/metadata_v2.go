@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
-	"strconv"
 	"strings"
 
 	"github.com/gridhold/gridhold/sdk/codec"
@@ -142,7 +141,7 @@ func (m *metadata) parseCodecsV2(f fields, filters []v2Codec, t numpyType, chunk
 		}
 		b, err := p.bytesCodecV2(c)
 		if err != nil {
-			return nil, unknownCodec("filters["+strconv.Itoa(i)+"]", err)
+			return nil, unknownCodec("filters["+itoa(int64(i))+"]", err)
 		}
 		p.chain.bytes = append(p.chain.bytes, b)
 	}
@@ -177,7 +176,7 @@ func v2Codecs(field string, raw json.RawMessage) ([]v2Codec, error) {
 	}
 	out := make([]v2Codec, len(l))
 	for i, r := range l {
-		if out[i], err = parseV2Codec(field+"["+strconv.Itoa(i)+"]", r); err != nil {
+		if out[i], err = parseV2Codec(field+"["+itoa(int64(i))+"]", r); err != nil {
 			return nil, err
 		}
 	}

@@ -9,19 +9,24 @@ import (
 // stored.
 func (s *sharding) layOut(l layout) []int64 {
 	order := make([]int64, l.count)
-	for i := range order {
-		order[i] = int64(i)
-	}
 	if s.order != MortonOrder {
+		for i := range order {
+			order[i] = int64(i)
+		}
 		return order
 	}
 	codes := make([]uint64, l.count)
+	by := make([]int, l.count)
 	idx := make([]int64, len(l.per))
 	for i := range codes {
+		by[i] = i
 		unravel(int64(i), l.per, idx)
 		codes[i] = morton(idx, l.per)
 	}
-	slices.SortStableFunc(order, func(a, b int64) int { return cmp.Compare(codes[a], codes[b]) })
+	slices.SortStableFunc(by, func(a, b int) int { return cmp.Compare(codes[a], codes[b]) })
+	for i, k := range by {
+		order[i] = int64(k)
+	}
 	return order
 }
 

@@ -148,7 +148,7 @@ func parseMultiscales(attributes json.RawMessage) ([]Multiscale, error) {
 	}
 	var out []Multiscale
 	for i, m := range o.scales {
-		field := "multiscales[" + strconv.Itoa(i) + "]"
+		field := "multiscales[" + itoa(int64(i)) + "]"
 		s := Multiscale{Name: m.name, Version: m.version, Axes: m.axes}
 		if s.Version == "" {
 			s.Version = o.version
@@ -235,7 +235,7 @@ func (l *Level) apply(field string, t transform, axes int) error {
 	switch t.kind {
 	case "scale":
 		if len(t.scale) != axes {
-			return malformed(field, "a scale of "+strconv.Itoa(len(t.scale))+" axes, want "+strconv.Itoa(axes))
+			return malformed(field, "a scale of "+itoa(int64(len(t.scale)))+" axes, want "+itoa(int64(axes)))
 		}
 		if l.Scale == nil {
 			l.Scale = ones(axes)
@@ -248,7 +248,7 @@ func (l *Level) apply(field string, t transform, axes int) error {
 		}
 	case "translation":
 		if len(t.translation) != axes {
-			return malformed(field, "a translation of "+strconv.Itoa(len(t.translation))+" axes, want "+strconv.Itoa(axes))
+			return malformed(field, "a translation of "+itoa(int64(len(t.translation)))+" axes, want "+itoa(int64(axes)))
 		}
 		if l.Translation == nil {
 			l.Translation = make([]float64, axes)

@@ -125,7 +125,7 @@ func parseNumpyStruct(field string, raw json.RawMessage, depth int) (numpyType, 
 	}
 	out, t, ordered := numpyType{}, structType{name: "struct"}, false
 	for i, raw := range l {
-		at := field + "[" + strconv.Itoa(i) + "]"
+		at := field + "[" + itoa(int64(i)) + "]"
 		pair, err := list(at, raw)
 		if err != nil {
 			return out, err

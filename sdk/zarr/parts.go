@@ -1,6 +1,7 @@
 package zarr
 
 import (
+	"cmp"
 	"context"
 	"runtime"
 	"slices"
@@ -81,10 +82,14 @@ func (r reader) decodeParts(ctx context.Context, ref shardRef, parts []part) err
 		return err
 	}
 	s := ref.codec
-	slices.SortFunc(parts, func(a, b part) int { return int(min(max(a.r.Off-b.r.Off, -1), 1)) })
+	order := make([]int, len(parts)) // a sort of numbers is one that the guest has already
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(parts[a].r.Off, parts[b].r.Off) })
 	rs := make([]storage.Range, len(parts))
-	for i, p := range parts {
-		rs[i] = p.r
+	for i, at := range order {
+		rs[i] = parts[at].r
 	}
 	var buf *[]byte
 	if !s.elem.variable { // whose cells go on pointing into what was read
@@ -99,7 +104,7 @@ func (r reader) decodeParts(ctx context.Context, ref shardRef, parts []part) err
 	run := max(1, min(16, len(parts)/(2*runtime.GOMAXPROCS(0))))
 	return parallel((len(parts)+run-1)/run, runtime.GOMAXPROCS(0), func(k int) error {
 		for i := k * run; i < min((k+1)*run, len(parts)); i++ {
-			p := parts[i]
+			p := parts[order[i]]
 			if err := r.decodeInto(ctx, s.inner, stored[i], s.sub, p.lo, p.hi, p.out); err != nil {
 				return r.partError(err, ref, p)
 			}

@@ -2,7 +2,6 @@ package zarr
 
 import (
 	"context"
-	"strconv"
 
 	"github.com/gridhold/gridhold/sdk/fault"
 )
@@ -60,7 +59,7 @@ func hasOrder(elem element) bool {
 func (p plain) decode(_ context.Context, _ *arena, dst, src []byte, shape []int64) ([]byte, error) {
 	n, _ := p.encodedSize(shape)
 	if int64(len(src)) != n {
-		return nil, fault.New(fault.ErrCorrupt, "bytes", "", "decodes to "+strconv.Itoa(len(src))+" bytes, want "+itoa(n))
+		return nil, fault.New(fault.ErrCorrupt, "bytes", "", "decodes to "+itoa(int64(len(src)))+" bytes, want "+itoa(n))
 	}
 	if p.swap {
 		out := buffer(dst, n)

@@ -3,7 +3,6 @@ package zarr
 import (
 	"context"
 	"errors"
-	"strconv"
 
 	"github.com/gridhold/gridhold/sdk/fault"
 	"github.com/gridhold/gridhold/sdk/storage"
@@ -51,7 +50,7 @@ func (a *Array) chunkBounds(idx []int64) (start, stop []int64) {
 // checkRegion refuses what is not a region of the array.
 func (a *Array) checkRegion(start, stop []int64) error {
 	if len(start) != len(a.meta.shape) || len(stop) != len(a.meta.shape) {
-		return fault.New(fault.ErrInvalid, "zarr", "/"+a.path, "region has "+strconv.Itoa(len(start))+" and "+strconv.Itoa(len(stop))+" axes, the array "+strconv.Itoa(len(a.meta.shape)))
+		return fault.New(fault.ErrInvalid, "zarr", "/"+a.path, "region has "+itoa(int64(len(start)))+" and "+itoa(int64(len(stop)))+" axes, the array "+itoa(int64(len(a.meta.shape))))
 	}
 	for i, n := range a.meta.shape {
 		if start[i] < 0 || start[i] > stop[i] || stop[i] > n {

@@ -2,7 +2,6 @@ package zarr
 
 import (
 	"context"
-	"strconv"
 
 	"github.com/gridhold/gridhold/sdk/fault"
 )
@@ -82,7 +81,7 @@ func (r run) contiguous() bool {
 // runs cuts a selection at the edges of subchunks.
 func (a *Array) runs(axes []Along) (runs [][]run, counts []int64, err error) {
 	if len(axes) != len(a.meta.shape) {
-		return nil, nil, fault.New(fault.ErrInvalid, "zarr", "/"+a.path, "selection has "+strconv.Itoa(len(axes))+" axes, the array "+strconv.Itoa(len(a.meta.shape)))
+		return nil, nil, fault.New(fault.ErrInvalid, "zarr", "/"+a.path, "selection has "+itoa(int64(len(axes)))+" axes, the array "+itoa(int64(len(a.meta.shape))))
 	}
 	runs, counts = make([][]run, len(axes)), make([]int64, len(axes))
 	for i, s := range axes {

@@ -104,4 +104,7 @@ func tuple(v []int64) string {
 	return b.String()
 }
 
+// itoa is for error texts, of which there are many.
+//
+//go:noinline
 func itoa(n int64) string { return strconv.FormatInt(n, 10) }

@@ -3,7 +3,6 @@ package zarr
 import (
 	"context"
 	"encoding/json"
-	"strconv"
 
 	"github.com/gridhold/gridhold/sdk/fault"
 )
@@ -41,7 +40,7 @@ func parseSharding(field string, e extension, elem element, shape []int64, o Opt
 		return nil, err
 	}
 	if len(s.sub) != len(shape) {
-		return nil, malformed(field+".chunk_shape", "has "+strconv.Itoa(len(s.sub))+" axes, want "+strconv.Itoa(len(shape)))
+		return nil, malformed(field+".chunk_shape", "has "+itoa(int64(len(s.sub)))+" axes, want "+itoa(int64(len(shape))))
 	}
 	for i, n := range s.sub {
 		if shape[i]%n != 0 {

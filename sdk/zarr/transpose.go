@@ -3,7 +3,6 @@ package zarr
 import (
 	"context"
 	"encoding/json"
-	"strconv"
 )
 
 // transposition moves axes: encoded axis i is axis order[i].
@@ -62,7 +61,7 @@ func parseTranspose(field string, e extension, axes int) ([]int, error) {
 		return nil, err
 	}
 	if len(l) != axes {
-		return nil, malformed(field, "has "+strconv.Itoa(len(l))+" axes, want "+strconv.Itoa(axes))
+		return nil, malformed(field, "has "+itoa(int64(len(l)))+" axes, want "+itoa(int64(axes)))
 	}
 	seen := make([]bool, axes)
 	for i, o := range l {

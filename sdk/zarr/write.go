@@ -3,7 +3,6 @@ package zarr
 import (
 	"context"
 	"errors"
-	"strconv"
 
 	"github.com/gridhold/gridhold/sdk/fault"
 	"github.com/gridhold/gridhold/sdk/storage"
@@ -104,7 +103,7 @@ func (a *Array) elements(data []byte, n []int64) (view, *arena, error) {
 	}
 	if !e.variable {
 		if int64(len(data)) != size {
-			return view{}, nil, fault.New(fault.ErrInvalid, "zarr", "/"+a.path, "got "+strconv.Itoa(len(data))+" bytes of elements, want "+itoa(size))
+			return view{}, nil, fault.New(fault.ErrInvalid, "zarr", "/"+a.path, "got "+itoa(int64(len(data)))+" bytes of elements, want "+itoa(size))
 		}
 		return cOrder(data, n, e.size), nil, nil
 	}
