@@ -39,6 +39,9 @@ directory; --overwrite replaces an array or group, and nothing else.`,
 				return failed(args[0], err)
 			}
 			defer func() { err = errors.Join(err, failed(args[0], s.Close())) }()
+			if s.container != nil {
+				return failed(args[0], fault.New(fault.ErrUnsupported, "copy", "", "Blosc2 containers are not copied yet"))
+			}
 			target, err := newTarget(args[1], f.overwrite)
 			if err != nil {
 				return failed(args[1], err)

@@ -13,7 +13,7 @@ import (
 func newInfo(g *globals) *cobra.Command {
 	return command(g, "info", "Say what is there: kind, shapes, data type, codecs, attributes", "",
 		func(ctx context.Context, c *cobra.Command, s *source) error {
-			text, err := s.engine.describe(ctx, s.store, s.path)
+			text, err := s.describe(ctx)
 			if err != nil {
 				return err
 			}
@@ -22,6 +22,13 @@ func newInfo(g *globals) *cobra.Command {
 			}
 			return writeFields(c.OutOrStdout(), text)
 		})
+}
+
+func (s *source) describe(ctx context.Context) (json.RawMessage, error) {
+	if s.container != nil {
+		return s.container.describe(ctx)
+	}
+	return s.engine.describe(ctx, s.store, s.path)
 }
 
 // writeJSON prints v indented.

@@ -13,9 +13,9 @@ import (
 )
 
 func newList(g *globals) *cobra.Command {
-	return command(g, "ls", "List the arrays and groups of a group", "",
+	return command(g, "ls", "List the arrays and groups of a group, or the keys of a store", "",
 		func(ctx context.Context, c *cobra.Command, s *source) error {
-			entries, err := s.engine.list(ctx, s.store, s.path)
+			entries, err := s.list(ctx)
 			if err != nil {
 				return err
 			}
@@ -39,6 +39,13 @@ func newList(g *globals) *cobra.Command {
 			}
 			return w.Flush()
 		})
+}
+
+func (s *source) list(ctx context.Context) ([]zarr.Entry, error) {
+	if s.container != nil {
+		return s.container.list(ctx)
+	}
+	return s.engine.list(ctx, s.store, s.path)
 }
 
 // extents writes a shape as 10x7; that of a scalar is 1.

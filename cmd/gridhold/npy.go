@@ -20,6 +20,9 @@ var npyTypes = map[string]string{
 // format 1.0: https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
 func npyHeader(dataType string, shape []int64) ([]byte, error) {
 	descr, ok := npyTypes[dataType]
+	if !ok && strings.IndexAny(dataType, "<|") == 0 { // spelled so already
+		descr, ok = dataType, true
+	}
 	if !ok {
 		return nil, fault.New(fault.ErrUnsupported, "npy", dataType, "NumPy has no such type")
 	}

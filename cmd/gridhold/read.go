@@ -33,6 +33,13 @@ the array's edge.`,
 			case encoded && sel.subchunk == nil && sel.chunk == nil:
 				return usagef("--encoded goes with --subchunk or --chunk")
 			}
+			if s.container != nil {
+				b, dataType, err := s.container.block(sel, encoded)
+				if err != nil {
+					return err
+				}
+				return b.writeTo(ctx, file, c.OutOrStdout(), npy, dataType)
+			}
 			a, err := s.engine.openArray(ctx, s.store, s.path)
 			if err != nil {
 				return err

@@ -15,16 +15,29 @@ import (
 )
 
 // source is what the user named: a store, a node in it, and the engine that
-// reads them.
+// reads them; or a container.
 type source struct {
 	store  storage.Store
 	closer io.Closer // of what the store stands on
 	path   string    // of the node; "": the root
 	engine engine
+
+	container *container // nil: a store of Zarr
+	damage    error      // that the container could not be opened for
 }
 
 // open opens the store of a URL and the engine that the flags ask for.
 func open(ctx context.Context, g *globals, name string) (*source, error) {
+	c, err := openContainer(ctx, g, name)
+	if err != nil {
+		return nil, err
+	}
+	if c != nil {
+		return &source{closer: c, engine: machine{}, container: c}, nil
+	}
+	if g.key != "" {
+		return nil, usagef("--key goes with Blosc2 stores")
+	}
 	e, err := newEngine(ctx, g)
 	if err != nil {
 		return nil, err
@@ -38,6 +51,9 @@ func open(ctx context.Context, g *globals, name string) (*source, error) {
 
 // Close releases the engine, then the store it reads from.
 func (s *source) Close() error {
+	if s.closer == nil {
+		return s.engine.Close()
+	}
 	return errors.Join(s.engine.Close(), s.closer.Close())
 }
 

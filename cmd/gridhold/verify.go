@@ -13,7 +13,7 @@ func newVerify(g *globals) *cobra.Command {
 	return command(g, "verify", "Read every index, checksum and chunk, and tell what is damaged",
 		"Read every index, checksum and chunk, and tell what is damaged and where.\n\nExit status 3 if anything is.",
 		func(ctx context.Context, c *cobra.Command, s *source) error {
-			checked, damaged, err := s.engine.verify(ctx, s.store, s.path)
+			checked, damaged, err := s.verify(ctx)
 			if err != nil {
 				return err
 			}
@@ -33,6 +33,16 @@ func newVerify(g *globals) *cobra.Command {
 			}
 			return err
 		})
+}
+
+func (s *source) verify(ctx context.Context) (checked int64, damaged []zarr.Damage, err error) {
+	if s.damage != nil {
+		return 1, []zarr.Damage{damageOf(s.damage)}, nil
+	}
+	if s.container != nil {
+		return s.container.verify(ctx)
+	}
+	return s.engine.verify(ctx, s.store, s.path)
 }
 
 // writeDamage prints a line for each damaged item and one for the whole.

@@ -1,0 +1,130 @@
+package blosc2
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+
+	"github.com/gridhold/gridhold/sdk/fault"
+	"github.com/gridhold/gridhold/sdk/storage"
+)
+
+// Damage is one thing that Verify found.
+type Damage struct {
+	Item string // the key, and the chunk or metalayer where there is one
+	Off  int64  // in what the error is about; -1: unknown
+	Text string
+}
+
+// Verify decodes every chunk and every variable-length metalayer of a
+// container, of a store those of all leaves, and reports what is damaged. It
+// returns how many it decoded or tried to. An error means that it could not go
+// on (a read failed, ctx ended), not that it found damage.
+//
+// The format has no checksums: damage that decodes to other bytes of the same
+// length is not found.
+func Verify(ctx context.Context, c Container, report func(Damage)) (checked int64, err error) {
+	v := verifier{report: report}
+	switch c := c.(type) {
+	case *SChunk:
+		err = v.frame(ctx, "", c)
+	case *NDArray:
+		err = v.frame(ctx, "", c.s)
+	case *EmbedStore:
+		if err = v.frame(ctx, "", c.s); err == nil {
+			var keys []string
+			keys, err = c.Keys()
+			err = v.leaves(ctx, keys, c.Get, err)
+		}
+	case *TreeStore:
+		return Verify(ctx, c.d, report)
+	case *DictStore:
+		if err = v.frame(ctx, "/"+embedFile, c.embed.s); err == nil {
+			var keys []string
+			keys, err = c.Keys(ctx)
+			err = v.leaves(ctx, keys, c.Get, err)
+		}
+	}
+	return v.checked, err
+}
+
+type verifier struct {
+	checked int64
+	report  func(Damage)
+}
+
+// found reports err if it is damage, and returns it otherwise.
+func (v *verifier) found(item string, err error) error {
+	var e *fault.Error
+	switch {
+	case err == nil:
+		return nil
+	case !errors.Is(err, fault.ErrCorrupt) && !errors.Is(err, fault.ErrUnsupported) && !errors.Is(err, fault.ErrLimit):
+		return err
+	}
+	d := Damage{Item: strings.TrimSpace(item), Off: -1, Text: err.Error()}
+	for errors.As(err, &e) && e.Off < 0 { // the innermost knows where
+		err = e.Err
+	}
+	if e != nil {
+		d.Off = e.Off
+	}
+	v.report(d)
+	return nil
+}
+
+func (v *verifier) frame(ctx context.Context, key string, s *SChunk) error {
+	for _, name := range s.VLMeta() {
+		v.checked++
+		_, err := s.VLValue(name)
+		if err := v.found(key+" vlmeta "+name, err); err != nil {
+			return err
+		}
+	}
+	var buf []byte
+	for i := range s.NumChunks() {
+		if err := storage.Ended(ctx, key); err != nil {
+			return err
+		}
+		v.checked++
+		b, err := s.Chunk(ctx, i, buf[:0])
+		if err == nil {
+			buf = b
+		}
+		if err := v.found(key+" chunk "+strconv.FormatInt(i, 10), err); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// leaves verifies what is under each of the keys, unless they could not be
+// read.
+func (v *verifier) leaves(ctx context.Context, keys []string, get func(context.Context, string) (Container, error), err error) error {
+	if err != nil {
+		v.checked++
+		return v.found("keys", err)
+	}
+	for _, key := range keys {
+		c, err := get(ctx, key)
+		if err != nil {
+			v.checked++
+			if err := v.found(key, err); err != nil {
+				return err
+			}
+			continue
+		}
+		s, ok := c.(*SChunk)
+		if a, isArray := c.(*NDArray); isArray {
+			s, ok = a.s, true
+		}
+		if ok {
+			err = v.frame(ctx, key, s)
+		}
+		if err := errors.Join(err, c.Close()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
