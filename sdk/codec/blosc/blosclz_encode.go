@@ -14,6 +14,7 @@ const (
 	bloscLZTail  = 12                      // no match begins in the last bytes
 	bloscLZLeast = 16                      // bytes that are worth it
 	bloscLZWorth = 6                       // shortest match that is written: shorter ones cost the reader more than they save
+	bloscLZTiny  = 16                      // ratio above which it pays to try again
 	bloscLZWide  = 8                       // shortest one from afar
 	bloscLZRun   = 32                      // most literals to an instruction
 )
@@ -32,8 +33,8 @@ func appendBloscLZ(dst, src []byte, level int) []byte {
 	if len(src) < bloscLZLeast {
 		return append(dst, src...)
 	}
-	table := bloscLZTables.Get().(*[bloscLZTable]int32)
-	defer bloscLZTables.Put(table)
+	whole := bloscLZTables.Get().(*[bloscLZTable]int32)
+	defer bloscLZTables.Put(whole)
 	size := bloscLZTable
 	part := len(src)
 	switch {
@@ -48,16 +49,22 @@ func appendBloscLZ(dst, src []byte, level int) []byte {
 	}
 	probe := src[len(src)-part:]
 	probe = probe[:min(len(probe), size)]
+	table := whole[:size]
 	if len(probe) > bloscLZTail {
-		dst = scanBloscLZ(dst, probe, table[:size])
+		dst = scanBloscLZ(dst, probe, table, false)
 		if float64(len(probe)) < bloscLZRatios[level]*float64(len(dst)-head) {
 			return append(dst[:head], src...)
 		}
-		if len(probe) == len(src) {
-			return dst
-		}
 	}
-	return scanBloscLZ(dst[:head], src, table[:size])
+	dst = scanBloscLZ(dst[:head], src, table, false)
+	if n := len(dst) - head; n < len(src)/bloscLZTiny {
+		dst = scanBloscLZ(dst, src, table, true)
+		if again := dst[head+n:]; len(again) < n {
+			n = copy(dst[head:], again)
+		}
+		dst = dst[:head+n]
+	}
+	return dst
 }
 
 // bloscLZScan is a greedy search with one table of positions by hash.
@@ -89,7 +96,9 @@ func (s *bloscLZScan) at(i int) (slot *int32, seen, n int) {
 	return slot, seen, n
 }
 
-func scanBloscLZ(dst, src []byte, table []int32) []byte {
+// scanBloscLZ appends src as BloscLZ. early has matches end before they must,
+// as the C library does: worse, but for what repeats over and over.
+func scanBloscLZ(dst, src []byte, table []int32, early bool) []byte {
 	clear(table)
 	s := bloscLZScan{src, table, uint(32 - bits.Len(uint(len(table)-1)))}
 	head := len(dst)
@@ -106,12 +115,15 @@ func scanBloscLZ(dst, src []byte, table []int32) []byte {
 		end := at + n
 		if n > bloscLZWide && end < limit {
 			// What comes next may have been seen together with the last
-			// byte of this match, as in runs that take turns.
-			slot, _ := s.slot(end - 3)
-			*slot = int32(end - 3)
-			if _, _, after := s.at(end - 1); after > 0 {
+			// bytes of this match, as in runs that take turns.
+			if _, _, after := s.at(end - 1); after > 0 || early {
 				end--
 			}
+			if early && at-seen == 1 {
+				end--
+			}
+			slot, _ := s.slot(end - 2)
+			*slot = int32(end - 2)
 		}
 		dst = appendMatch(dst, at-seen, end-at)
 		at, from = end, end

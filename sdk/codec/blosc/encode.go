@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"strconv"
 
+	"github.com/klauspost/compress/zstd"
+
 	"github.com/gridhold/gridhold/sdk/codec/internal/block"
 	"github.com/gridhold/gridhold/sdk/fault"
 )
@@ -105,6 +107,9 @@ func EncodeBlocks(dst []byte, blocks [][]byte, p Params) ([]byte, error) {
 		out = binary.LittleEndian.AppendUint32(out, uint32(len(b)))
 		body := len(out)
 		filtered := e.filter(b, 1)
+		if i == 0 {
+			e.choose(filtered, 1)
+		}
 		if out = e.pack(out, filtered); len(out)-body >= len(b) {
 			out = append(out[:body], filtered...)
 		}
@@ -164,6 +169,7 @@ type encoder struct {
 	unsplit   bool
 	base      []byte // block 0 as it will decode, for the delta filter
 	dict      *dictionary
+	speed     zstd.EncoderLevel
 	s         *scratch
 }
 
@@ -251,6 +257,9 @@ func (e *encoder) packed(dst []byte) (out []byte, zero bool) {
 			streams = e.p.typeSize()
 		}
 		b = e.filter(b, i)
+		if i == 0 {
+			e.choose(b, streams)
+		}
 		n := len(b) / streams
 		for k := range streams {
 			var ran bool
