@@ -23,9 +23,10 @@ import (
 	"github.com/gridhold/gridhold/wasm/wire"
 )
 
-// maxBrotli is the most that the guest may take as brotli, in bytes: the
-// budget of the whole core.
-const maxBrotli = 1_500_000
+// maxBrotli is the most that the guest may take as brotli, in bytes: what was
+// reached, rounded up. Raise it knowingly; docs/decisions/004-guest-size.md says
+// how to find what grew.
+const maxBrotli = 880_000
 
 func TestManifest(t *testing.T) {
 	var m struct {

@@ -6,9 +6,6 @@ import (
 	"io"
 	"slices"
 	"strconv"
-	"sync"
-
-	"github.com/klauspost/compress/zstd"
 
 	"github.com/gridhold/gridhold/sdk/codec/internal/block"
 	"github.com/gridhold/gridhold/sdk/fault"
@@ -34,7 +31,7 @@ type Chunk struct {
 	starts []byte // int32 each; nil where there are none
 	ends   []int  // of what may be read of each block; nil: the chunk's
 	dict   []byte // nil: none
-	zstd   *sync.Pool
+	zstd   *block.ZstdDictionary
 	lens   []int // where the blocks of any lengths begin in the decoded bytes, and end; else nil
 }
 
@@ -156,25 +153,12 @@ func (c *Chunk) readDictionary() error {
 	case LZ4, LZ4HC:
 		return nil
 	case Zstd:
-		first, err := newZstdDecoder(c.dict)
-		if err != nil {
+		if c.zstd, err = block.NewZstdDictionary(c.dict); err != nil {
 			return corrupt("its dictionary: " + err.Error())
 		}
-		c.zstd = &sync.Pool{New: func() any {
-			d, err := newZstdDecoder(c.dict)
-			if err != nil {
-				return nil // it was right before
-			}
-			return d
-		}}
-		c.zstd.Put(first)
 		return nil
 	}
 	return corrupt(c.h.Codec.String() + " has no dictionaries")
-}
-
-func newZstdDecoder(dict []byte) (*zstd.Decoder, error) {
-	return zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecodeAllCapLimit(true), zstd.WithDecoderDicts(dict))
 }
 
 // start is where block i begins.

@@ -5,8 +5,6 @@ import (
 	"strconv"
 	"sync"
 
-	"github.com/klauspost/compress/zstd"
-
 	"github.com/gridhold/gridhold/sdk/codec/internal/block"
 	"github.com/gridhold/gridhold/sdk/fault"
 )
@@ -238,7 +236,7 @@ func (c *Chunk) stream(dst, src []byte, s *scratch) error {
 		n, err = filled(block.AppendZlib(dst[:0], src, len(dst)))
 	case Zstd:
 		if c.zstd != nil {
-			n, err = c.dictionaryStream(dst, src)
+			n, err = filled(c.zstd.Append(dst[:0], src, len(dst)))
 		} else {
 			n, err = filled(block.AppendZstd(dst[:0], src, len(dst)))
 		}
@@ -249,20 +247,6 @@ func (c *Chunk) stream(dst, src []byte, s *scratch) error {
 		err = corrupt("a stream decodes to " + strconv.Itoa(n) + " bytes, want " + strconv.Itoa(len(dst)))
 	}
 	return err
-}
-
-// dictionaryStream decodes a stream of Zstandard with the chunk's dictionary.
-func (c *Chunk) dictionaryStream(dst, src []byte) (int, error) {
-	d, ok := c.zstd.Get().(*zstd.Decoder)
-	if !ok {
-		return 0, corrupt("its dictionary")
-	}
-	defer c.zstd.Put(d)
-	out, err := d.DecodeAll(src, dst[:0:len(dst)])
-	if err != nil {
-		return 0, block.Corrupt("zstd", err.Error())
-	}
-	return len(out), nil
 }
 
 // filled is the size of what was appended in place. That a stream holds more

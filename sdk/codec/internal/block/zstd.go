@@ -25,11 +25,15 @@ var zstdDecoders = sync.Pool{New: func() any {
 // frames are accepted, the content size may be absent, checksums are verified
 // (RFC 8878).
 func AppendZstd(dst, src []byte, limit int) ([]byte, error) {
+	return decodeAll(&zstdDecoders, dst, src, limit)
+}
+
+func decodeAll(decoders *sync.Pool, dst, src []byte, limit int) ([]byte, error) {
 	dst = Room(dst, limit)
 	n := len(dst)
-	d := zstdDecoders.Get().(*zstd.Decoder)
+	d := decoders.Get().(*zstd.Decoder)
 	out, err := d.DecodeAll(src, dst[:n:n+limit])
-	zstdDecoders.Put(d)
+	decoders.Put(d)
 	switch {
 	case errors.Is(err, zstd.ErrDecoderSizeExceeded):
 		return nil, OverLimit("zstd", limit)
@@ -37,4 +41,34 @@ func AppendZstd(dst, src []byte, limit int) ([]byte, error) {
 		return nil, Corrupt("zstd", err.Error())
 	}
 	return out, nil
+}
+
+// ZstdDictionary decodes frames that refer to a dictionary. Safe for
+// concurrent use.
+type ZstdDictionary struct{ decoders sync.Pool }
+
+// NewZstdDictionary reads a dictionary as zstd trains it; it keeps b.
+// ErrCorrupt if it is damaged.
+func NewZstdDictionary(b []byte) (*ZstdDictionary, error) {
+	decoder := func() (*zstd.Decoder, error) {
+		return zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecodeAllCapLimit(true), zstd.WithDecoderDicts(b))
+	}
+	first, err := decoder()
+	if err != nil {
+		return nil, Corrupt("zstd", "the dictionary: "+err.Error())
+	}
+	d := &ZstdDictionary{sync.Pool{New: func() any {
+		d, err := decoder()
+		if err != nil {
+			panic(err) // it was right before
+		}
+		return d
+	}}}
+	d.decoders.Put(first)
+	return d, nil
+}
+
+// Append is AppendZstd with the dictionary.
+func (z *ZstdDictionary) Append(dst, src []byte, limit int) ([]byte, error) {
+	return decodeAll(&z.decoders, dst, src, limit)
 }

@@ -1,6 +1,6 @@
 // Package zstd decompresses Zstandard (RFC 8878): several frames and skippable
 // frames are accepted, the content size may be absent, checksums are verified,
-// dictionaries are refused.
+// and there may be a dictionary.
 //
 // It is the guest's decoder (build tag gridhold_guest). Elsewhere the library
 // of klauspost is used, which has assembly; it brings fmt, log and crypto/rand

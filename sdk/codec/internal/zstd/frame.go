@@ -22,6 +22,8 @@ const (
 
 // decoder is what one decompression works with.
 type decoder struct {
+	dict     *Dictionary // nil: none
+	code     *huffman    // of the literals before; nil: none
 	huffman  huffman
 	tables   [3]sequenceTable // by field: literals, offsets, matches
 	repeat   [3]int           // the last offsets
@@ -36,8 +38,13 @@ var decoders = sync.Pool{New: func() any { return new(decoder) }}
 // dictionary. What lies in dst behind the content may be overwritten. It may
 // be called by any number of goroutines at once.
 func Decode(dst []byte, at int, src []byte) (end int, err error) {
+	return decode(nil, dst, at, src)
+}
+
+func decode(dict *Dictionary, dst []byte, at int, src []byte) (end int, err error) {
 	d := decoders.Get().(*decoder)
 	defer decoders.Put(d)
+	d.dict, d.code = dict, nil
 	for len(src) > 0 {
 		if len(src) < 8 {
 			return 0, corrupt("ends within the header of a frame")
@@ -69,6 +76,7 @@ type header struct {
 	size     uint64 // of the content
 	sized    bool
 	checksum bool
+	dict     uint32 // its number; 0: none
 }
 
 // parseHeader reads a header and returns what follows it.
@@ -94,12 +102,9 @@ func parseHeader(src []byte) (h header, rest []byte, err error) {
 	if !single && 10+src[1]>>3 > maxWindowBits {
 		return h, nil, corrupt("an absurd window")
 	}
-	for _, b := range src[n : n+ids] {
-		if b != 0 {
-			return h, nil, corrupt("wants a dictionary")
-		}
-	}
 	var field [8]byte
+	copy(field[:], src[n:n+ids])
+	h.dict, field = le.Uint32(field[:]), [8]byte{}
 	copy(field[:], src[n+ids:n+ids+sizes])
 	h.size, h.sized = le.Uint64(field[:]), sizes > 0
 	if sizes == 2 {
@@ -119,10 +124,9 @@ func (d *decoder) frame(dst []byte, at int, src []byte) ([]byte, int, error) {
 	if h.sized && h.size > uint64(len(dst)-at) {
 		return nil, 0, fault.ErrLimit
 	}
-	d.repeat = [3]int{1, 4, 8}
-	d.huffman.log = 0
-	for i := range d.tables {
-		d.tables[i].cells = nil
+	content, err := d.begin(h.dict)
+	if err != nil {
+		return nil, 0, err
 	}
 	for last := false; !last; {
 		if len(src) < 3 {
@@ -151,7 +155,7 @@ func (d *decoder) frame(dst []byte, at int, src []byte) ([]byte, int, error) {
 			fill(dst[at:at+n], src[0])
 			at += n
 		case kindFull:
-			if at, err = d.block(dst, from, at, src[:n]); err != nil {
+			if at, err = d.block(dst, from, at, src[:n], content); err != nil {
 				return nil, 0, err
 			}
 		}
@@ -178,8 +182,29 @@ func fill(b []byte, c byte) {
 	}
 }
 
-// block decodes a compressed block; the frame's content began at from.
-func (d *decoder) block(dst []byte, from, at int, src []byte) (int, error) {
+// begin forgets what is of the frame before, and returns the content of the
+// dictionary.
+func (d *decoder) begin(dict uint32) ([]byte, error) {
+	d.repeat, d.code = [3]int{1, 4, 8}, nil
+	for i := range d.tables {
+		d.tables[i].cells = nil
+	}
+	if dict == 0 {
+		return nil, nil
+	}
+	if d.dict == nil || d.dict.id != dict {
+		return nil, corrupt("wants another dictionary")
+	}
+	d.repeat, d.code = d.dict.repeat, &d.dict.huffman
+	for i := range d.tables {
+		d.tables[i].log, d.tables[i].cells = d.dict.tables[i].log, d.dict.tables[i].cells
+	}
+	return d.dict.content, nil
+}
+
+// block decodes a compressed block; the frame's content began at from, after
+// that of a dictionary.
+func (d *decoder) block(dst []byte, from, at int, src, dict []byte) (int, error) {
 	literals, src, err := d.parseLiterals(src)
 	if err != nil {
 		return 0, err
@@ -189,7 +214,7 @@ func (d *decoder) block(dst []byte, from, at int, src []byte) (int, error) {
 		return 0, err
 	}
 	if count > 0 {
-		return d.sequences(dst, from, at, literals, src, count)
+		return d.sequences(dst, from, at, literals, src, count, dict)
 	}
 	if len(literals) > len(dst)-at {
 		return 0, fault.ErrLimit

@@ -36,18 +36,20 @@ func (d *decoder) parseLiterals(src []byte) (literals, rest []byte, err error) {
 	}
 	streams, rest := src[:stored], src[stored:]
 	if kind == kindFull {
+		d.code = nil
 		if streams, err = d.huffman.parse(streams, &d.counts); err != nil {
 			return nil, nil, err
 		}
+		d.code = &d.huffman
 	}
-	if d.huffman.log == 0 {
+	if d.code == nil {
 		return nil, nil, corrupt("literals without a code")
 	}
 	literals = d.literals[:n]
 	if format == 0 {
-		ok = d.huffman.fill(literals, streams)
+		ok = d.code.fill(literals, streams)
 	} else {
-		ok = d.huffman.fillFour(literals, streams)
+		ok = d.code.fillFour(literals, streams)
 	}
 	if !ok {
 		return nil, nil, corrupt("literals are damaged")

@@ -152,7 +152,7 @@ func (d *decoder) parseTables(src []byte) (count int, rest []byte, err error) {
 
 // sequences carries out count sequences and copies the literals that are
 // left.
-func (d *decoder) sequences(dst []byte, from, at int, literals, src []byte, count int) (int, error) {
+func (d *decoder) sequences(dst []byte, from, at int, literals, src []byte, count int, dict []byte) (int, error) {
 	p := start(src)
 	if p < 0 {
 		return 0, corrupt("sequences are damaged")
@@ -236,8 +236,18 @@ func (d *decoder) sequences(dst []byte, from, at int, literals, src []byte, coun
 		}
 		literals = literals[run:]
 		at += run
-		if distance <= 0 || distance > at-from {
-			return 0, corrupt("a match begins before the content")
+		if before := distance - (at - from); before > 0 { // begins in the dictionary
+			if before > len(dict) {
+				return 0, corrupt("a match begins before the content")
+			}
+			n := min(before, match)
+			copy(dst[at:], dict[len(dict)-before:][:n])
+			at += n
+			if match -= n; match == 0 {
+				continue
+			}
+		} else if distance <= 0 {
+			return 0, corrupt("a match of the distance 0")
 		}
 		if match <= lz.Wide && distance >= lz.Wide && len(dst)-at >= lz.Wide {
 			lz.Copy16(dst[at:], dst[at-distance:])

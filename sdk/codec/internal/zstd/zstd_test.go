@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/klauspost/compress/dict"
 	"github.com/klauspost/compress/zstd"
 	"github.com/stretchr/testify/require"
 
@@ -42,8 +43,8 @@ func corpus() map[string][]byte {
 	return all
 }
 
-// decode appends to dst, within its capacity if that is enough.
-func decode(dst, src []byte, limit int) ([]byte, error) {
+// unpack appends to dst, within its capacity if that is enough.
+func unpack(dst, src []byte, limit int) ([]byte, error) {
 	dst = slices.Grow(dst, limit)
 	end, err := Decode(dst[:len(dst)+limit], len(dst), src)
 	return dst[:end], err
@@ -65,11 +66,11 @@ func TestDecodesWhatThePeerEncodes(t *testing.T) {
 	for name, want := range corpus() {
 		for i, e := range encoders(t) {
 			encoded := e.EncodeAll(want, nil)
-			got, err := decode([]byte("head"), encoded, len(want))
+			got, err := unpack([]byte("head"), encoded, len(want))
 			require.NoError(t, err, "%s, encoder %d", name, i)
 			require.True(t, bytes.Equal(want, got[4:]), "%s, encoder %d", name, i)
 			if len(want) > 0 {
-				_, err = decode(nil, encoded, len(want)-1)
+				_, err = unpack(nil, encoded, len(want)-1)
 				require.ErrorIs(t, err, fault.ErrLimit, name)
 			}
 			for range 20 { // damage is found, or at least does nothing else
@@ -80,7 +81,7 @@ func TestDecodesWhatThePeerEncodes(t *testing.T) {
 				compare(t, b, len(want)+10)
 			}
 			if n := len(encoded); n > 9 {
-				_, err = decode(nil, encoded[:n-1-rand.IntN(n-1)], len(want))
+				_, err = unpack(nil, encoded[:n-1-rand.IntN(n-1)], len(want))
 				require.ErrorIs(t, err, fault.ErrCorrupt, name)
 			}
 		}
@@ -106,12 +107,12 @@ func TestFrames(t *testing.T) {
 		b.Write([]byte{0x5a, 0x2a, 0x4d, 0x18, 3, 0, 0, 0, 1, 2, 3})
 		want = append(want, content...)
 	}
-	got, err := decode(nil, b.Bytes(), len(want))
+	got, err := unpack(nil, b.Bytes(), len(want))
 	require.NoError(t, err)
 	require.True(t, bytes.Equal(want, got))
-	_, err = decode(nil, b.Bytes(), len(want)-1)
+	_, err = unpack(nil, b.Bytes(), len(want)-1)
 	require.ErrorIs(t, err, fault.ErrLimit)
-	_, err = decode(nil, append(b.Bytes(), 0), len(want))
+	_, err = unpack(nil, append(b.Bytes(), 0), len(want))
 	require.ErrorIs(t, err, fault.ErrCorrupt)
 }
 
@@ -121,7 +122,7 @@ var peer, _ = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecod
 func compare(t *testing.T, b []byte, limit int) {
 	const guard = 16
 	room := bytes.Repeat([]byte{0xa5}, limit+guard)
-	got, err := decode(room[:0:limit], b, limit)
+	got, err := unpack(room[:0:limit], b, limit)
 	require.Equal(t, bytes.Repeat([]byte{0xa5}, guard), room[limit:], "wrote past the end")
 	want, peerErr := peer.DecodeAll(b, make([]byte, 0, limit))
 	if peerErr == nil && limit > 0 {
@@ -130,6 +131,56 @@ func compare(t *testing.T, b []byte, limit int) {
 	}
 	if err != nil {
 		require.True(t, fault.CodeOf(err) == fault.CodeCorrupt || fault.CodeOf(err) == fault.CodeLimit, "%v", err)
+	}
+}
+
+// TestDictionary: frames of a dictionary, which only it decodes.
+func TestDictionary(t *testing.T) {
+	all := corpus()
+	var parts [][]byte
+	for name, b := range all {
+		if len(b) >= 5000 && name[0] != 'n' {
+			for i := 0; i+600 < min(len(b), 60_000); i += 600 {
+				parts = append(parts, b[i:i+500])
+			}
+		}
+	}
+	raw, err := dict.BuildZstdDict(parts, dict.Options{MaxDictSize: 20_000, HashBytes: 6, ZstdDictID: 77_777, ZstdLevel: zstd.SpeedDefault})
+	require.NoError(t, err)
+	d, err := ParseDictionary(raw)
+	require.NoError(t, err)
+	smaller := 0
+	for _, level := range []zstd.EncoderLevel{zstd.SpeedFastest, zstd.SpeedBetterCompression} {
+		e, err := zstd.NewWriter(nil, zstd.WithEncoderDict(raw), zstd.WithEncoderLevel(level), zstd.WithEncoderCRC(true), zstd.WithEncoderConcurrency(1))
+		require.NoError(t, err)
+		bare, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(level), zstd.WithEncoderConcurrency(1))
+		require.NoError(t, err)
+		for name, b := range all {
+			for _, want := range [][]byte{b, b[:min(len(b), 700)]} {
+				encoded := e.EncodeAll(want, nil)
+				room := make([]byte, len(want))
+				end, err := d.Decode(room, 0, encoded)
+				require.NoError(t, err, name)
+				require.True(t, bytes.Equal(want, room[:end]), name)
+				plain := bare.EncodeAll(want, nil)
+				_, err = d.Decode(room, 0, plain)
+				require.NoError(t, err, "a frame without a dictionary")
+				if len(encoded) < len(plain)-20 {
+					smaller++
+					_, err = Decode(room, 0, encoded)
+					require.ErrorIs(t, err, fault.ErrCorrupt, "without the dictionary")
+				}
+			}
+		}
+	}
+	require.NotZero(t, smaller, "no frame refers to the dictionary")
+	for n := range min(len(raw), 3000) {
+		b := bytes.Clone(raw[:n])
+		_, _ = ParseDictionary(b) // no panic
+		if n < 100 {
+			_, err := ParseDictionary(b)
+			require.ErrorIs(t, err, fault.ErrCorrupt)
+		}
 	}
 }
 
@@ -161,7 +212,7 @@ func BenchmarkDecode(b *testing.B) {
 			b.Run(name+"/own", func(b *testing.B) {
 				b.SetBytes(int64(len(content)))
 				for b.Loop() {
-					if _, err := decode(dst, encoded, len(content)); err != nil {
+					if _, err := unpack(dst, encoded, len(content)); err != nil {
 						b.Fatal(err)
 					}
 				}
