@@ -1,3 +1,5 @@
+//go:build !gridhold_guest
+
 package blosc
 
 import (
