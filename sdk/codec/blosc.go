@@ -13,7 +13,10 @@ import (
 
 // bloscCodec is a Blosc 1 chunk. All that decoding needs is in the chunk;
 // the configuration is only looked at for a compressor that nobody knows.
-type bloscCodec struct{ named }
+type bloscCodec struct {
+	named
+	configuration json.RawMessage
+}
 
 func newBlosc(n named, configuration json.RawMessage) (Bytes, error) {
 	c := rawjson.MembersOf(configuration)
@@ -24,7 +27,7 @@ func newBlosc(n named, configuration json.RawMessage) (Bytes, error) {
 	if !slices.Contains([]string{"blosclz", "lz4", "lz4hc", "snappy", "zlib", "zstd"}, compressor) {
 		return nil, fault.New(fault.ErrUnsupported, string(n), "cname", strconv.Quote(compressor))
 	}
-	return bloscCodec{n}, nil
+	return bloscCodec{n, configuration}, nil
 }
 
 func (bloscCodec) Copies() bool { return true }

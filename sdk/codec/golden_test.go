@@ -98,7 +98,7 @@ func TestEncoding(t *testing.T) {
 	for _, g := range goldens(t) {
 		c := g.make(t)
 		e, ok := c.(Encoder)
-		if !ok || c.Name() == "bitround" {
+		if !ok || c.Name() == "bitround" || strings.HasPrefix(g.Name, "blosc_snappy") { // which nobody writes
 			continue
 		}
 		n++
