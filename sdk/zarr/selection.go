@@ -2,6 +2,7 @@ package zarr
 
 import (
 	"context"
+	"strconv"
 
 	"github.com/gridhold/gridhold/sdk/fault"
 )
@@ -22,7 +23,7 @@ func (a *Array) RetrieveSelection(ctx context.Context, axes []Along, o ReadOptio
 	if err := o.Cache.check(a); err != nil {
 		return nil, err
 	}
-	runs, counts, err := a.runs(axes)
+	counts, err := a.counts(axes)
 	if err != nil {
 		return nil, err
 	}
@@ -30,6 +31,10 @@ func (a *Array) RetrieveSelection(ctx context.Context, axes []Along, o ReadOptio
 	if err := a.o.Limits.check("selection", size, ok); err != nil {
 		return nil, err
 	}
+	if size == 0 {
+		return buffer(o.Dst, 0), nil
+	}
+	runs := a.runs(axes, counts)
 	ar := newArena(a.meta.elem.variable, a.meta.fill)
 	result, dst := o.Dst, o.Dst
 	if ar != nil {
@@ -60,16 +65,28 @@ func (a *Array) RetrieveSelection(ctx context.Context, axes []Along, o ReadOptio
 	return ar.flatten(out, result, a.o.Limits.chunk())
 }
 
-// run is what is selected along one axis within one subchunk.
+// run is what is selected along one axis within one subchunk: n elements.
 type run struct {
-	lo, hi int64   // the bounds of it, in the array
-	from   []int64 // elements, counted from lo
-	to     []int64 // where they go in the result
+	lo, hi, n int64 // the bounds of it, in the array
+	step, at  int64 // without lists: how far apart they are, and where the first goes in the result
+	from, to  []int64
+}
+
+// place is where element k of a run is, counted from lo, and where it goes in
+// the result.
+func (r run) place(k int64) (from, to int64) {
+	if r.from == nil {
+		return k * r.step, r.at + k
+	}
+	return r.from[k], r.to[k]
 }
 
 // contiguous reports whether neighbours in the array are neighbours in the
 // result.
 func (r run) contiguous() bool {
+	if r.from == nil {
+		return r.step == 1 || r.n == 1
+	}
 	for i := 1; i < len(r.from); i++ {
 		if r.from[i] != r.from[i-1]+1 || r.to[i] != r.to[i-1]+1 {
 			return false
@@ -78,65 +95,101 @@ func (r run) contiguous() bool {
 	return true
 }
 
-// runs cuts a selection at the edges of subchunks.
-func (a *Array) runs(axes []Along) (runs [][]run, counts []int64, err error) {
+// counts checks a selection, and counts its elements along each axis.
+func (a *Array) counts(axes []Along) ([]int64, error) {
 	if len(axes) != len(a.meta.shape) {
-		return nil, nil, fault.New(fault.ErrInvalid, "zarr", "/"+a.path, "selection has "+itoa(int64(len(axes)))+" axes, the array "+itoa(int64(len(a.meta.shape))))
+		return nil, fault.New(fault.ErrInvalid, "zarr", "/"+a.path, "selection has "+strconv.Itoa(len(axes))+" axes, the array "+strconv.Itoa(len(a.meta.shape)))
 	}
-	runs, counts = make([][]run, len(axes)), make([]int64, len(axes))
+	counts := make([]int64, len(axes))
 	for i, s := range axes {
-		idx, err := s.indices(a.meta.shape[i])
-		if err != nil {
-			return nil, nil, err
-		}
-		counts[i] = int64(len(idx))
-		cells := map[int64]int{} // of the subchunk grid, to its run
-		for k, x := range idx {
-			cell := a.meta.grid.find(i, x)
-			if a.shards != nil {
-				cell = x / a.subEdge[i]
-			}
-			at, seen := cells[cell]
-			if !seen {
-				at = len(runs[i])
-				cells[cell] = at
-				runs[i] = append(runs[i], run{lo: x, hi: x + 1})
-			}
-			r := &runs[i][at]
-			r.lo, r.hi = min(r.lo, x), max(r.hi, x+1)
-			r.from, r.to = append(r.from, x), append(r.to, int64(k)) // from counts from lo in the end
-		}
-		for k := range runs[i] {
-			for j := range runs[i][k].from {
-				runs[i][k].from[j] -= runs[i][k].lo
-			}
+		var err error
+		if counts[i], err = s.count(a.meta.shape[i]); err != nil {
+			return nil, err
 		}
 	}
-	return runs, counts, nil
+	return counts, nil
 }
 
-// indices lists the elements along an axis of n.
-func (s Along) indices(n int64) ([]int64, error) {
-	if s.Indices != nil {
-		for _, x := range s.Indices {
-			if x < 0 || x >= n {
-				return nil, fault.New(fault.ErrOutOfRange, "zarr", "selection", itoa(x)+" is not in 0.."+itoa(n))
-			}
+// count checks what is selected of an axis of n elements, and counts it.
+func (s Along) count(n int64) (int64, error) {
+	for _, x := range s.Indices {
+		if x < 0 || x >= n {
+			return 0, fault.New(fault.ErrOutOfRange, "zarr", "selection", itoa(x)+" is not in 0.."+itoa(n))
 		}
-		return s.Indices, nil
 	}
-	step := max(s.Step, 1)
-	if s.Step < 0 {
-		return nil, fault.New(fault.ErrInvalid, "zarr", "selection", "a step of "+itoa(s.Step))
+	switch {
+	case s.Indices != nil:
+		return int64(len(s.Indices)), nil
+	case s.Step < 0:
+		return 0, fault.New(fault.ErrInvalid, "zarr", "selection", "a step of "+itoa(s.Step))
+	case s.Start < 0 || s.Start > s.Stop || s.Stop > n:
+		return 0, fault.New(fault.ErrOutOfRange, "zarr", "selection", itoa(s.Start)+".."+itoa(s.Stop)+" is not within 0.."+itoa(n))
+	case s.Start == s.Stop:
+		return 0, nil
 	}
-	if s.Start < 0 || s.Start > s.Stop || s.Stop > n {
-		return nil, fault.New(fault.ErrOutOfRange, "zarr", "selection", itoa(s.Start)+".."+itoa(s.Stop)+" is not within 0.."+itoa(n))
+	return (s.Stop-s.Start-1)/max(s.Step, 1) + 1, nil
+}
+
+// runs cuts a selection at the edges of subchunks. Steps are not written out:
+// the elements of a selection may be many more than its runs.
+func (a *Array) runs(axes []Along, counts []int64) [][]run {
+	runs := make([][]run, len(axes))
+	for i, s := range axes {
+		if s.Indices != nil {
+			runs[i] = a.listed(i, s.Indices)
+			continue
+		}
+		step := max(s.Step, 1)
+		for x, done := s.Start, int64(0); done < counts[i]; {
+			_, end := a.cell(i, x)
+			n := min((end-1-x)/step+1, counts[i]-done)
+			last := x + (n-1)*step
+			runs[i] = append(runs[i], run{lo: x, hi: last + 1, n: n, step: step, at: done})
+			x, done = last+step, done+n // x passes 2^63 only when it is not used again
+		}
 	}
-	out := make([]int64, 0, (s.Stop-s.Start+step-1)/step)
-	for x := s.Start; x < s.Stop; x += step {
-		out = append(out, x)
+	return runs
+}
+
+// cell is the subchunk along an axis that holds element x, and the end of what
+// it holds of the array.
+func (a *Array) cell(axis int, x int64) (cell, end int64) {
+	var origin, edge int64
+	if a.shards != nil {
+		edge = a.subEdge[axis]
+		cell = x / edge
+		origin = cell * edge
+	} else {
+		g := a.meta.grid
+		cell = g.find(axis, x)
+		origin = g.origin(axis, cell)
+		edge = g.origin(axis, cell+1) - origin
 	}
-	return out, nil
+	return cell, origin + min(edge, a.meta.shape[axis]-origin)
+}
+
+// listed are the runs of indices in any order.
+func (a *Array) listed(axis int, indices []int64) []run {
+	var runs []run
+	cells := map[int64]int{} // to its run
+	for k, x := range indices {
+		cell, _ := a.cell(axis, x)
+		at, seen := cells[cell]
+		if !seen {
+			at = len(runs)
+			cells[cell] = at
+			runs = append(runs, run{lo: x, hi: x + 1})
+		}
+		r := &runs[at]
+		r.lo, r.hi, r.n = min(r.lo, x), max(r.hi, x+1), r.n+1
+		r.from, r.to = append(r.from, x), append(r.to, int64(k)) // from counts from lo in the end
+	}
+	for _, r := range runs {
+		for j := range r.from {
+			r.from[j] -= r.lo
+		}
+	}
+	return runs
 }
 
 // selectBox reads the bounds of one combination of runs and copies what is
@@ -145,10 +198,14 @@ func (a *Array) selectBox(ctx context.Context, ar *arena, pick []run, target vie
 	axes := len(pick)
 	lo, hi, n := make([]int64, axes), make([]int64, axes), make([]int64, axes)
 	for i, r := range pick {
-		lo[i], hi[i], n[i] = r.lo, r.hi, int64(len(r.from))
+		lo[i], hi[i], n[i] = r.lo, r.hi, r.n
 	}
 	bounds := extent(lo, hi)
-	box := make([]byte, sizeOf(bounds, a.meta.elem.size))
+	size, ok := product(append([]int64{a.meta.elem.size}, bounds...)...)
+	if err := a.o.Limits.check("selection within a subchunk", size, ok); err != nil {
+		return err
+	}
+	box := make([]byte, size)
 	if err := a.fillView(ctx, ar, lo, hi, cOrder(box, bounds, a.meta.elem.size), o); err != nil {
 		return err
 	}
@@ -166,7 +223,7 @@ func (a *Array) selectBox(ctx context.Context, ar *arena, pick []run, target vie
 	for k := range total {
 		unravel(k, n, at)
 		for i, r := range pick {
-			from[i], to[i] = r.from[at[i]], r.to[at[i]]
+			from[i], to[i] = r.place(at[i])
 		}
 		copyBox(target.at(to), src.at(from), block, a.meta.elem.size)
 	}
