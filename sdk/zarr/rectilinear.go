@@ -2,6 +2,7 @@ package zarr
 
 import (
 	"encoding/json"
+	"slices"
 	"sort"
 	"strconv"
 
@@ -15,6 +16,7 @@ import (
 type rectilinear struct {
 	counts  []int64
 	origins [][]int64 // per axis the first element of each chunk, and the end of the last
+	longest []int64   // per axis the longest chunk that was named, also where none lies within the array
 }
 
 // maxEdges bounds the chunks along one axis of a rectilinear grid, which are
@@ -41,14 +43,11 @@ func (g rectilinear) find(axis int, x int64) int64 {
 func (g rectilinear) edges(axis int) []int64 {
 	o := g.origins[axis]
 	var out []int64
-	seen := map[int64]bool{}
 	for i := 1; i < len(o); i++ {
-		if n := o[i] - o[i-1]; !seen[n] {
-			seen[n] = true
-			out = append(out, n)
-		}
+		out = append(out, o[i]-o[i-1])
 	}
-	return out
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // runs are the lengths of the chunks along each axis, in order: a length, and
@@ -72,9 +71,9 @@ func (g rectilinear) runs() [][][2]int64 {
 func (g rectilinear) largest() []int64 {
 	s := make([]int64, len(g.counts))
 	for axis := range s {
-		s[axis] = 1
-		for _, n := range g.edges(axis) {
-			s[axis] = max(s[axis], n)
+		s[axis] = g.longest[axis]
+		if e := g.edges(axis); len(e) > 0 {
+			s[axis] = e[len(e)-1]
 		}
 	}
 	return s
@@ -97,14 +96,14 @@ func parseRectilinear(e extension, shape []int64) (grid, error) {
 	if err := sameAxes(field, len(axes), shape); err != nil {
 		return nil, err
 	}
-	g := rectilinear{counts: make([]int64, len(shape)), origins: make([][]int64, len(shape))}
+	g := rectilinear{counts: make([]int64, len(shape)), origins: make([][]int64, len(shape)), longest: make([]int64, len(shape))}
 	for i, raw := range axes {
-		at := field + "[" + itoa(int64(i)) + "]"
-		p := edgeParser{field: at, length: shape[i], origins: []int64{0}}
+		at := field + "[" + strconv.Itoa(i) + "]"
+		p := edgeParser{field: at, length: shape[i], origins: []int64{0}, longest: 1}
 		if err := p.axis(raw); err != nil {
 			return nil, err
 		}
-		g.origins[i], g.counts[i] = p.origins, int64(len(p.origins)-1)
+		g.origins[i], g.counts[i], g.longest[i] = p.origins, int64(len(p.origins)-1), p.longest
 	}
 	return g, nil
 }
@@ -114,6 +113,7 @@ type edgeParser struct {
 	field   string
 	length  int64 // of the axis
 	origins []int64
+	longest int64
 }
 
 // axis reads a length that repeats until the axis is covered, or a list of
@@ -124,7 +124,7 @@ func (p *edgeParser) axis(raw json.RawMessage) error {
 		if n < 1 {
 			return malformed(p.field, itoa(n)+" is less than 1")
 		}
-		return p.add(n, (p.length+n-1)/n)
+		return p.add(n, max(1, p.length)) // as many as there can be
 	}
 	l, err := list(p.field, raw)
 	if err != nil {
@@ -158,6 +158,7 @@ func (p *edgeParser) add(n, count int64) error {
 	if n < 1 {
 		return malformed(p.field, itoa(n)+" is less than 1")
 	}
+	p.longest = max(p.longest, n)
 	for range count {
 		end := p.origins[len(p.origins)-1]
 		if end >= p.length {
