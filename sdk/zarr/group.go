@@ -4,6 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/gridhold/gridhold/sdk/fault"
@@ -148,10 +151,11 @@ func walk(ctx context.Context, st storage.Store, l storage.Lister, path string, 
 	return nil
 }
 
-// chunkKeys returns the keys of an array that exist, if the store can list:
-// what a walk over the whole grid would find, however large the grid is.
-func chunkKeys(ctx context.Context, a *Array, l storage.Lister) (map[string]bool, error) {
-	keys := map[string]bool{}
+// chunksThere returns the places in the chunk grid, C order, of the chunks of
+// an array that exist, if the store can list: what a walk over the whole grid
+// would find, however large the grid is.
+func chunksThere(ctx context.Context, a *Array, l storage.Lister) ([]int64, error) {
+	there := map[int64]bool{}
 	var visit func(prefix string, levels int) error
 	visit = func(prefix string, levels int) error {
 		names, err := l.List(ctx, prefix)
@@ -159,9 +163,11 @@ func chunkKeys(ctx context.Context, a *Array, l storage.Lister) (map[string]bool
 			return err
 		}
 		for _, name := range names {
-			// A directory in the place of a chunk is a key too: it will be
-			// found damaged when it is read.
-			keys[prefix+strings.TrimSuffix(name, "/")] = true
+			// A directory in the place of a chunk counts too: it will be found
+			// damaged when it is read.
+			if idx, ok := a.placeOf(prefix + strings.TrimSuffix(name, "/")); ok {
+				there[linear(idx, a.grid)] = true
+			}
 			if strings.HasSuffix(name, "/") && levels > 0 {
 				if err := visit(prefix+name, levels-1); err != nil {
 					return err
@@ -170,6 +176,31 @@ func chunkKeys(ctx context.Context, a *Array, l storage.Lister) (map[string]bool
 		}
 		return nil
 	}
-	levels := len(a.meta.shape) + 1
-	return keys, visit(prefixOf(a.path), levels)
+	if err := visit(prefixOf(a.path), len(a.meta.shape)+1); err != nil {
+		return nil, err
+	}
+	return slices.Sorted(maps.Keys(there)), nil
+}
+
+// placeOf is the inverse of ChunkKey; false for a key that is no chunk's.
+func (a *Array) placeOf(key string) ([]int64, bool) {
+	idx := make([]int64, len(a.grid))
+	numbers := strings.TrimPrefix(key, prefixOf(a.path))
+	if a.meta.keys.Name == "default" {
+		numbers = strings.TrimPrefix(strings.TrimPrefix(numbers, "c"), a.meta.keys.Separator)
+	}
+	if len(idx) > 0 {
+		parts := strings.Split(numbers, a.meta.keys.Separator)
+		if len(parts) != len(idx) {
+			return nil, false
+		}
+		for i, p := range parts {
+			n, err := strconv.ParseInt(p, 10, 64)
+			if err != nil {
+				return nil, false
+			}
+			idx[i] = n
+		}
+	}
+	return idx, inside(idx, a.grid) && a.ChunkKey(idx) == key // which has one spelling only
 }

@@ -91,29 +91,28 @@ func damageOf(item string, err error) Damage {
 // array checks the chunks of an array: those that exist where the store can
 // list, and every place of the grid where it cannot.
 func (v verifier) array(ctx context.Context, a *Array) (checked int64, err error) {
-	var exists map[string]bool
+	chunks, _ := product(a.grid...)
+	place := func(k int64) int64 { return k }
 	if l, ok := a.store.(storage.Lister); ok {
-		if exists, err = chunkKeys(ctx, a, l); err != nil {
+		there, err := chunksThere(ctx, a, l)
+		if err != nil {
 			return 0, err
 		}
+		chunks, place = int64(len(there)), func(k int64) int64 { return there[k] }
 	}
-	chunks, _ := product(a.grid...)
 	idx := make([]int64, len(a.grid))
-	left := len(exists)
-	for k := int64(0); k < chunks && (exists == nil || left > 0); k++ {
-		unravel(k, a.grid, idx)
-		key := a.ChunkKey(idx)
-		if exists != nil && !exists[key] {
-			continue
+	for k := range chunks {
+		if err := storage.Ended(ctx, a.path); err != nil {
+			return checked, err
 		}
-		left--
+		unravel(place(k), a.grid, idx)
 		n, err := v.chunk(ctx, a, idx)
 		checked += n
 		if err != nil && !damaged(err) && fault.CodeOf(err) != fault.CodeIO {
 			return checked, err
 		}
 		if err != nil {
-			v.report(damageOf(key, err))
+			v.report(damageOf(a.ChunkKey(idx), err))
 		}
 	}
 	return checked, nil
