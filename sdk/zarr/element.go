@@ -108,6 +108,9 @@ func (a *arena) at(cell []byte) []byte {
 // cell for each of n elements. ErrInvalid if flat is not n elements.
 func (a *arena) cells(flat []byte, n int64, t variableType) ([]byte, error) {
 	wrong := func(why string) error { return fault.New(fault.ErrInvalid, "zarr", "", why) }
+	if int64(len(flat)) > 1<<32-1 {
+		return nil, fault.New(fault.ErrLimit, "zarr", "", "elements of "+itoa(int64(len(flat)))+" bytes in one write, over the limit of 4 GiB") // cells count in 32 bits
+	}
 	if n > int64(len(flat))/4 {
 		return nil, wrong("fewer than " + itoa(n) + " elements")
 	}

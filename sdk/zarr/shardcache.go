@@ -25,8 +25,11 @@ const defaultBudget = 256 << 20
 // An index is loaded once however many readers wait for it, outside every
 // lock, and carries the version of the object that it came from: where the
 // store knows versions, a shard that was replaced is noticed, its index is
-// loaded anew, and the read is tried once more. Where the store knows none,
-// call Invalidate or Clear after a shard has changed.
+// loaded anew, and the read is tried once more. A subchunk that is not stored
+// according to a kept index is not asked for, so a shard that has it by now is
+// noticed only when another subchunk of it is read. Call Invalidate or Clear
+// after writing to a shard that was read through the cache, and after any
+// change where the store knows no versions.
 type ShardCache struct {
 	array    identity
 	remember bool
