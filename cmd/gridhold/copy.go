@@ -2,10 +2,12 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -39,15 +41,17 @@ directory; --overwrite replaces an array or group, and nothing else.`,
 				return failed(args[0], err)
 			}
 			defer func() { err = errors.Join(err, failed(args[0], s.Close())) }()
-			if s.container != nil {
-				return failed(args[0], fault.New(fault.ErrUnsupported, "copy", "", "Blosc2 containers are not copied yet"))
+			// Before there is a target, which may be within the source.
+			nodes, err := f.nodes(c.Context(), s)
+			if err != nil {
+				return err
 			}
 			target, err := newTarget(args[1], f.overwrite)
 			if err != nil {
 				return failed(args[1], err)
 			}
 			p := newProgress(c.ErrOrStderr())
-			return target.close(copyNodes(c.Context(), s, target.store, f, p))
+			return target.close(copyNodes(c.Context(), s, nodes, target.store, f, p))
 		},
 	}
 	fl := c.Flags()
@@ -60,42 +64,58 @@ directory; --overwrite replaces an array or group, and nothing else.`,
 	return c
 }
 
-// copyNodes copies the node that the source names, and those below it.
-func copyNodes(ctx context.Context, s *source, to storage.Store, f copyFlags, p *progress) error {
-	o := zarr.Options{}
-	if f.order == "morton" {
-		o.SubchunkOrder = zarr.MortonOrder
-	} else if f.order != "c" {
-		return usagef("--order %s: want c or morton", f.order)
+// options are those of the source and of the copy.
+func (f copyFlags) options() (zarr.Options, error) {
+	switch f.order {
+	case "c":
+		return zarr.Options{}, nil
+	case "morton":
+		return zarr.Options{SubchunkOrder: zarr.MortonOrder}, nil
+	}
+	return zarr.Options{}, usagef("--order %s: want c or morton", f.order)
+}
+
+// nodes are the paths of the node that the source names and of those below it.
+func (f copyFlags) nodes(ctx context.Context, s *source) ([]string, error) {
+	o, err := f.options()
+	if err != nil {
+		return nil, err
 	}
 	n, err := zarr.Open(ctx, s.store, s.path, o)
 	if err != nil {
-		return failed(s.path, err)
+		return nil, failed(s.path, err)
 	}
-	g, ok := n.(*zarr.Group)
-	if !ok {
-		return copyArray(ctx, s, n.(*zarr.Array), to, "", f, o, p)
+	paths := []string{s.path}
+	if n.Kind() == "group" {
+		below, err := zarr.List(ctx, s.store, s.path, o)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range below {
+			paths = append(paths, e.Path)
+		}
 	}
-	if _, err := zarr.CreateGroup(ctx, to, "", g.Attributes(), o); err != nil {
-		return err
-	}
-	nodes, err := zarr.List(ctx, s.store, s.path, o)
+	return paths, nil
+}
+
+// copyNodes copies the nodes at some paths.
+func copyNodes(ctx context.Context, s *source, paths []string, to storage.Store, f copyFlags, p *progress) error {
+	o, err := f.options()
 	if err != nil {
 		return err
 	}
-	for _, e := range nodes {
-		path := strings.TrimPrefix(strings.TrimPrefix(e.Path, s.path), "/")
-		switch n, err := zarr.Open(ctx, s.store, e.Path, o); n := n.(type) {
-		case *zarr.Array:
-			err = copyArray(ctx, s, n, to, path, f, o, p)
-			if err != nil {
-				return err
+	for _, from := range paths {
+		path := strings.TrimPrefix(strings.TrimPrefix(from, s.path), "/")
+		n, err := zarr.Open(ctx, s.store, from, o)
+		if err == nil {
+			switch n := n.(type) {
+			case *zarr.Array:
+				err = copyArray(ctx, s, n, to, path, f, o, p)
+			case *zarr.Group:
+				_, err = zarr.CreateGroup(ctx, to, path, n.Attributes(), o)
 			}
-		case *zarr.Group:
-			if _, err := zarr.CreateGroup(ctx, to, path, n.Attributes(), o); err != nil {
-				return err
-			}
-		default:
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -205,16 +225,28 @@ func parseCodec(text string, src *zarr.Array) ([]zarr.Codec, error) {
 // target is the directory that a copy goes to: another one beside it, until
 // the copy is whole.
 type target struct {
-	name, beside string
-	store        *file.Store
-	replace      bool
+	name       string // as it was given
+	at, beside string
+	store      *file.Store
+	replace    bool
 }
 
 func newTarget(name string, overwrite bool) (*target, error) {
-	t := &target{name: strings.TrimRight(name, "/"), replace: overwrite}
-	entries, err := os.ReadDir(t.name)
+	if name == "" {
+		return nil, usagef("DST is empty")
+	}
+	at, err := filepath.Abs(name) // "." has no sibling, and a link would be replaced in place of what it leads to
+	if err != nil {
+		return nil, err
+	}
+	if real, err := filepath.EvalSymlinks(at); err == nil {
+		at = real
+	}
+	t := &target{name: name, at: at, replace: overwrite}
+	entries, err := os.ReadDir(at)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
+		t.replace = false
 	case err != nil:
 		return nil, err
 	case len(entries) == 0:
@@ -224,7 +256,7 @@ func newTarget(name string, overwrite bool) (*target, error) {
 	case !isNode(entries):
 		return nil, fault.New(fault.ErrExists, "directory", "", "is neither an array nor a group, and is left alone")
 	}
-	t.beside = sibling(t.name)
+	t.beside = t.hidden()
 	if err := os.Mkdir(t.beside, 0o777); err != nil {
 		return nil, err
 	}
@@ -233,6 +265,13 @@ func newTarget(name string, overwrite bool) (*target, error) {
 		return nil, err
 	}
 	return t, nil
+}
+
+// hidden is a new name beside the target. A store does not list it: who reads
+// the group that the target is in meanwhile, or after we were killed, sees no
+// half of a copy.
+func (t *target) hidden() string {
+	return filepath.Join(filepath.Dir(t.at), file.Temporary+filepath.Base(t.at)+"."+rand.Text()[:8])
 }
 
 func isNode(entries []fs.DirEntry) bool {
@@ -249,16 +288,16 @@ func isNode(entries []fs.DirEntry) bool {
 func (t *target) close(err error) error {
 	err = errors.Join(err, t.store.Close())
 	if err == nil && t.replace {
-		old := sibling(t.name)
-		if err = os.Rename(t.name, old); err == nil {
-			if err = os.Rename(t.beside, t.name); err != nil {
-				os.Rename(old, t.name)
+		old := t.hidden()
+		if err = os.Rename(t.at, old); err == nil {
+			if err = os.Rename(t.beside, t.at); err != nil {
+				os.Rename(old, t.at)
 			} else {
 				os.RemoveAll(old)
 			}
 		}
 	} else if err == nil {
-		err = os.Rename(t.beside, t.name)
+		err = os.Rename(t.beside, t.at)
 	}
 	if err != nil {
 		os.RemoveAll(t.beside)

@@ -80,6 +80,49 @@ func TestCopyKeepsItsHandsOff(t *testing.T) {
 	require.Len(t, entries, 2)
 }
 
+// A copy within its own source, or in a place with two names.
+func TestCopyToOddPlaces(t *testing.T) {
+	src, err := filepath.Abs(filepath.Join(fixtures, "group_consolidated"))
+	require.NoError(t, err)
+	dir := t.TempDir()
+	group := filepath.Join(dir, "group")
+	require.Zero(t, gridhold(t, "copy", src, group).status)
+	want := gridhold(t, "ls", "--json", group).stdout
+	inside := filepath.Join(group, "inside")
+	require.Zero(t, gridhold(t, "copy", group, inside).status)
+	require.Equal(t, want, gridhold(t, "ls", "--json", inside).stdout)
+	require.Zero(t, gridhold(t, "copy", "--overwrite", inside, inside).status)
+	require.Equal(t, want, gridhold(t, "ls", "--json", inside).stdout)
+
+	link := filepath.Join(dir, "link")
+	require.NoError(t, os.Symlink(inside, link))
+	require.Zero(t, gridhold(t, "copy", "--overwrite", src, link).status)
+	real, err := filepath.EvalSymlinks(link)
+	require.NoError(t, err)
+	require.Equal(t, "inside", filepath.Base(real), "the link still leads there")
+	require.Equal(t, want, gridhold(t, "ls", "--json", inside).stdout)
+
+	t.Chdir(t.TempDir())
+	require.Zero(t, gridhold(t, "copy", src, ".").status)
+	require.Equal(t, 2, gridhold(t, "copy", src, "").status)
+}
+
+// What a copy that was killed leaves behind is no node of the group.
+func TestHalfACopyIsNotListed(t *testing.T) {
+	group := filepath.Join(t.TempDir(), "group")
+	src := filepath.Join(fixtures, "group_consolidated")
+	require.Zero(t, gridhold(t, "copy", src, group).status)
+	want := gridhold(t, "ls", "--json", group).stdout
+	half, err := newTarget(filepath.Join(group, "new"), false)
+	require.NoError(t, err)
+	require.NoError(t, os.CopyFS(half.beside, os.DirFS(src)))
+	require.Equal(t, want, gridhold(t, "ls", "--json", group).stdout)
+	require.Zero(t, gridhold(t, "copy", src, filepath.Join(group, "other")).status)
+	require.DirExists(t, half.beside, "another copy leaves it alone")
+	require.NoError(t, half.close(nil))
+	require.DirExists(t, filepath.Join(group, "new"))
+}
+
 func TestBar(t *testing.T) {
 	require.Equal(t, "/a [###############...............] 2/4  10.0 MB/s ", bar("/a", zarr.Copied{Chunks: 2, Total: 4, Bytes: 20e6}, 2*time.Second))
 	require.Contains(t, bar("/a", zarr.Copied{}, 0), "0/0")

@@ -23,7 +23,7 @@ func (s *Store) List(ctx context.Context, prefix string) ([]string, error) {
 		return nil, err
 	}
 	names, err := readDir(s.root, prefix, func(name string) bool {
-		return storage.ValidKey(name) && !strings.HasPrefix(name, temporary)
+		return storage.ValidKey(name) && !strings.HasPrefix(name, Temporary)
 	})
 	if errors.Is(err, fault.ErrNotFound) {
 		return []string{}, nil

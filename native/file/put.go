@@ -20,8 +20,10 @@ import (
 // the directory, under which conditions are checked; so a temporary file that
 // is found under the lock was left by a process that died, and is removed.
 
-// temporary is how names of temporary files begin. They are no keys.
-const temporary = ".gridhold-tmp-"
+// Temporary is how names of what is not whole yet begin: files of ours, and
+// directories of callers who put a whole tree in its place by a rename. They
+// are no keys. Files that are left over are removed, directories are not.
+const Temporary = ".gridhold-tmp-"
 
 // Put is Putter's. It makes the directories of the key where they are
 // missing. The bytes are on the disk when it returns.
@@ -34,7 +36,7 @@ func (s *Store) Put(ctx context.Context, key string, data []byte, c storage.Cond
 	if err := s.holds(ctx, key, c); err != nil {
 		return "", err
 	}
-	name := path.Join(path.Dir(key), temporary+rand.Text())
+	name := path.Join(path.Dir(key), Temporary+rand.Text())
 	if err := s.writeNew(name, data); err != nil {
 		s.root.Remove(name)
 		return "", failure(key, err)
@@ -172,10 +174,10 @@ func (s *Store) sweep(dir string) {
 		return
 	}
 	defer d.Close()
-	names, _ := d.Readdirnames(-1)
-	for _, n := range names {
-		if strings.HasPrefix(n, temporary) {
-			s.root.Remove(path.Join(dir, n))
+	entries, _ := d.ReadDir(-1)
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), Temporary) && !e.IsDir() {
+			s.root.Remove(path.Join(dir, e.Name()))
 		}
 	}
 }

@@ -10,7 +10,7 @@ import (
 // openLock opens what writers of a directory lock: a file in it, since here a
 // directory cannot be locked.
 func openLock(root *os.Root, dir string) (*os.File, error) {
-	return root.OpenFile(path.Join(dir, temporary+"lock"), os.O_RDWR|os.O_CREATE, 0o666)
+	return root.OpenFile(path.Join(dir, Temporary+"lock"), os.O_RDWR|os.O_CREATE, 0o666)
 }
 
 // syncDirectory does nothing: here directories cannot be synced.
