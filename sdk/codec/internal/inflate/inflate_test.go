@@ -138,8 +138,8 @@ func compare(t *testing.T, b []byte, limit int) {
 	switch {
 	case peerErr != nil:
 		require.Error(t, err)
-	case len(want) > limit:
-		require.ErrorIs(t, err, fault.ErrLimit)
+	case len(want) > limit: // what lies behind the limit may be damaged, too
+		require.Error(t, err)
 	default:
 		require.NoError(t, err)
 		require.True(t, bytes.Equal(want, got))
