@@ -96,8 +96,8 @@ func EncodeBlocks(dst []byte, blocks [][]byte, p Params) ([]byte, error) {
 	}
 	e := newEncoder(nil, p)
 	defer e.release()
-	e.version, e.header, e.flags = versionVar, ExtendedHeaderSize, flagExtended
-	e.unsplit = true
+	e.version, e.header = versionVar, ExtendedHeaderSize
+	e.flags = flagExtended | flagUnsplit | p.Codec.format()<<5
 	e.size, e.blockSize = size, len(blocks)
 	head := len(dst)
 	out := e.appendHeader(dst)

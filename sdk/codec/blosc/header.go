@@ -125,6 +125,9 @@ func ParseHeader(b []byte) (Header, error) {
 	}
 	if format := flags >> 5; int(format) < len(formats) {
 		h.Codec = formats[format]
+		if h.Codec == LZ4 && h.Extended && Codec(b[22]) == LZ4HC { // who wrote it
+			h.Codec = LZ4HC
+		}
 	} else if format == formatPlugin && h.Extended {
 		h.Codec = Codec(b[22])
 	} else if h.packed() {
