@@ -41,6 +41,9 @@ directory; --overwrite replaces an array or group, and nothing else.`,
 				return failed(args[0], err)
 			}
 			defer func() { err = errors.Join(err, failed(args[0], s.Close())) }()
+			if s.container != nil {
+				return failed(args[0], fault.New(fault.ErrUnsupported, "copy", "", "Blosc2 containers are not copied yet"))
+			}
 			// Before there is a target, which may be within the source.
 			nodes, err := f.nodes(c.Context(), s)
 			if err != nil {

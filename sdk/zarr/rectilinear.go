@@ -2,7 +2,6 @@ package zarr
 
 import (
 	"encoding/json"
-	"slices"
 	"sort"
 	"strconv"
 
@@ -43,11 +42,14 @@ func (g rectilinear) find(axis int, x int64) int64 {
 func (g rectilinear) edges(axis int) []int64 {
 	o := g.origins[axis]
 	var out []int64
+	seen := map[int64]bool{}
 	for i := 1; i < len(o); i++ {
-		out = append(out, o[i]-o[i-1])
+		if n := o[i] - o[i-1]; !seen[n] {
+			seen[n] = true
+			out = append(out, n)
+		}
 	}
-	slices.Sort(out)
-	return slices.Compact(out)
+	return out
 }
 
 // runs are the lengths of the chunks along each axis, in order: a length, and
@@ -71,9 +73,11 @@ func (g rectilinear) runs() [][][2]int64 {
 func (g rectilinear) largest() []int64 {
 	s := make([]int64, len(g.counts))
 	for axis := range s {
-		s[axis] = g.longest[axis]
-		if e := g.edges(axis); len(e) > 0 {
-			s[axis] = e[len(e)-1]
+		for _, n := range g.edges(axis) {
+			s[axis] = max(s[axis], n)
+		}
+		if s[axis] == 0 { // no chunk lies within the array
+			s[axis] = g.longest[axis]
 		}
 	}
 	return s
@@ -98,7 +102,7 @@ func parseRectilinear(e extension, shape []int64) (grid, error) {
 	}
 	g := rectilinear{counts: make([]int64, len(shape)), origins: make([][]int64, len(shape)), longest: make([]int64, len(shape))}
 	for i, raw := range axes {
-		at := field + "[" + strconv.Itoa(i) + "]"
+		at := field + "[" + itoa(int64(i)) + "]"
 		p := edgeParser{field: at, length: shape[i], origins: []int64{0}, longest: 1}
 		if err := p.axis(raw); err != nil {
 			return nil, err

@@ -2,7 +2,6 @@ package zarr
 
 import (
 	"context"
-	"strconv"
 
 	"github.com/gridhold/gridhold/sdk/fault"
 )
@@ -98,7 +97,7 @@ func (r run) contiguous() bool {
 // counts checks a selection, and counts its elements along each axis.
 func (a *Array) counts(axes []Along) ([]int64, error) {
 	if len(axes) != len(a.meta.shape) {
-		return nil, fault.New(fault.ErrInvalid, "zarr", "/"+a.path, "selection has "+strconv.Itoa(len(axes))+" axes, the array "+strconv.Itoa(len(a.meta.shape)))
+		return nil, fault.New(fault.ErrInvalid, "zarr", "/"+a.path, "selection has "+itoa(int64(len(axes)))+" axes, the array "+itoa(int64(len(a.meta.shape))))
 	}
 	counts := make([]int64, len(axes))
 	for i, s := range axes {
