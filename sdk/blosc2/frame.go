@@ -8,6 +8,7 @@ import (
 
 	"github.com/gridhold/gridhold/sdk/codec/blosc"
 	"github.com/gridhold/gridhold/sdk/fault"
+	"github.com/gridhold/gridhold/sdk/storage"
 )
 
 // frame is an open frame. It holds one view of it at a time; other processes
@@ -16,14 +17,15 @@ type frame struct {
 	where place
 	o     Options
 
-	mu   sync.RWMutex // held shared by those who use the view and its file
-	view *view        // nil: closed
-	tick uint64       // how many views there were before
+	mu    sync.RWMutex // held shared by those who use the view and its file
+	view  *view        // nil: closed
+	tick  uint64       // how many views there were before
+	dirty bool         // committed to and not synced
 }
 
 func openFrame(ctx context.Context, where place, o Options) (*frame, error) {
 	f := &frame{where: where, o: o}
-	file, err := f.where.open(ctx)
+	file, err := f.where.open(ctx, o.Write)
 	if err != nil {
 		return nil, err
 	}
@@ -82,6 +84,11 @@ func (f *frame) try(do func(v *view) error) error {
 func (f *frame) refresh(ctx context.Context) (bool, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	return f.reload(ctx)
+}
+
+// reload is refresh with the lock held.
+func (f *frame) reload(ctx context.Context) (bool, error) {
 	old := f.view
 	if old == nil {
 		return false, fault.New(fault.ErrClosed, "blosc2", f.where.name, "")
@@ -92,7 +99,7 @@ func (f *frame) refresh(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	if moved {
-		if file, err = f.where.open(ctx); err != nil {
+		if file, err = f.where.open(ctx, f.o.Write); err != nil {
 			return false, err
 		}
 	}
@@ -122,10 +129,14 @@ func (f *frame) close() error {
 	}
 	file := f.view.file
 	f.view = nil
-	return file.Close()
+	var err error
+	if w, ok := file.(storage.File); ok && f.dirty && f.o.Durability == SyncOnClose {
+		err = w.Sync()
+	}
+	return errors.Join(err, file.Close())
 }
 
-// vlmeta decodes the value of a variable-length metalayer.
+// vlvalue decodes the value of a variable-length metalayer.
 func (v *view) vlvalue(name string, o Options) ([]byte, error) {
 	packed, ok := find(v.vlmeta, name)
 	if !ok {

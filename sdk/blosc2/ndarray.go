@@ -140,14 +140,9 @@ func (g *gather) fromChunk(ctx context.Context, i int64, in []cut) error {
 
 // fromBlock copies what is selected of a block.
 func (g *gather) fromBlock(c *blosc.Chunk, i int, at []cut) error {
-	to := int64(0)
-	for k, a := range at {
-		to += a.from * g.pitch[k]
-	}
-	blockSize := g.dtype.size
-	for _, n := range g.shape.Blocks {
-		blockSize *= n
-	}
+	k, to, from := g.box(at)
+	blocks, _ := product(g.shape.Blocks)
+	blockSize := blocks * g.dtype.size
 	h := c.Header()
 	if h.Special == blosc.Zeros || h.Special == blosc.Uninit {
 		g.buf = nil
@@ -160,16 +155,22 @@ func (g *gather) fromBlock(c *blosc.Chunk, i int, at []cut) error {
 			return err
 		}
 	}
-	from := int64(0)
+	k.copy(g.dst, g.buf, to, from, 0)
+	return nil
+}
+
+// box is what is selected of a block: how its items are copied, and where the
+// first lies in the slice and in the block.
+func (g *gather) box(at []cut) (k copier, inSlice, inBlock int64) {
 	pitch := g.dtype.size // in the block
-	k := copier{steps: make([]step, len(at)), size: g.dtype.size}
+	k = copier{steps: make([]step, len(at)), size: g.dtype.size}
 	for axis := len(at) - 1; axis >= 0; axis-- {
-		from += at[axis].at * pitch
+		inSlice += at[axis].from * g.pitch[axis]
+		inBlock += at[axis].at * pitch
 		k.steps[axis] = step{at[axis].to - at[axis].from, g.pitch[axis], pitch * g.spans[axis].step()}
 		pitch *= g.shape.Blocks[axis]
 	}
-	k.copy(g.dst, g.buf, to, from, 0)
-	return nil
+	return k, inSlice, inBlock
 }
 
 // inOnePiece reports whether the block is decoded as a whole to where it lies

@@ -9,7 +9,22 @@ import (
 type Options struct {
 	Plugins blosc.Plugins // codecs and filters that are not built in
 	Limits  Limits
+	// Write opens for writing too. One handle of a container writes at a time:
+	// nothing keeps two from losing each other's commits.
+	Write      bool
+	Durability Durability
 }
+
+// Durability is when what was written is made to outlast a power cut. After a
+// kill alone there is the state before a commit, or after it, in any case.
+type Durability uint8
+
+// The durabilities.
+const (
+	SyncOnClose Durability = iota
+	SyncNever
+	SyncCommits
+)
 
 // Limits bound what a container can make its reader hold. Zero: the default.
 type Limits struct {

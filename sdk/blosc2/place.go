@@ -42,11 +42,17 @@ type source interface {
 }
 
 // open opens the file that the header is in.
-func (p *place) open(ctx context.Context) (source, error) {
-	if p.file != nil {
+func (p *place) open(ctx context.Context, write bool) (source, error) {
+	flags := storage.OpenRead
+	switch {
+	case p.file != nil && write:
+		return nil, fault.New(fault.ErrReadOnly, "blosc2", p.name, "a part of a container, or a file without a name, is only read")
+	case p.file != nil:
 		return keep{p.file}, nil
+	case write:
+		flags |= storage.OpenWrite
 	}
-	return p.fs.Open(ctx, p.main(), storage.OpenRead)
+	return p.fs.Open(ctx, p.main(), flags)
 }
 
 // moved reports whether the name leads to another file than f by now. A name

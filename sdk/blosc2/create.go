@@ -1,0 +1,284 @@
+package blosc2
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/gridhold/gridhold/sdk/codec/blosc"
+	"github.com/gridhold/gridhold/sdk/fault"
+	"github.com/gridhold/gridhold/sdk/storage"
+)
+
+// Spec says how a frame is made.
+type Spec struct {
+	// Params of its chunks. The zero value is zstd, level 5, with shuffle, for
+	// items of one byte; an array sets the sizes of items and blocks.
+	Params    blosc.Params
+	ChunkSize int  // bytes of a chunk, whole items; 0: those of the first one. An array sets it
+	Sparse    bool // a directory with a file a chunk
+	Meta      []Metalayer
+	// Replace makes it take the place of a frame of that name. Without, and
+	// where something else is, creating gives ErrExists.
+	Replace bool
+	// Fill writes to it before it appears under its name; nil: it appears
+	// empty, an array with zeros.
+	Fill func(ctx context.Context, c Container) error
+}
+
+// CreateSChunk makes a frame without items and opens it for writing. ErrExists,
+// ErrInvalid, and errors of the file system.
+func CreateSChunk(ctx context.Context, fs storage.FS, name string, spec Spec, o Options) (*SChunk, error) {
+	c, err := create(ctx, fs, name, spec, nil, o)
+	if err != nil {
+		return nil, err
+	}
+	return c.(*SChunk), nil
+}
+
+// CreateArray makes an array of zeros, of which nothing is stored, and opens
+// it for writing. shape needs its DType; Chunks and Blocks are chosen where
+// they are nil. Errors are those of CreateSChunk.
+func CreateArray(ctx context.Context, fs storage.FS, name string, shape Shape, spec Spec, o Options) (*NDArray, error) {
+	t, err := ParseDType(shape.DType)
+	if err != nil {
+		return nil, err
+	}
+	if len(shape.Shape) > maxAxes {
+		return nil, fault.New(fault.ErrInvalid, "shape", "", strconv.Itoa(len(shape.Shape))+" axes")
+	}
+	if shape.Chunks == nil {
+		shape.Chunks = cutTo(shape.Shape, max(chunkBytes/t.size, 1))
+	}
+	if shape.Blocks == nil {
+		shape.Blocks = cutTo(shape.Chunks, max(blockBytes/t.size, 1))
+	}
+	if len(shape.Chunks) != len(shape.Shape) || len(shape.Blocks) != len(shape.Shape) {
+		return nil, fault.New(fault.ErrInvalid, "shape", "", "chunks and blocks of other axes")
+	}
+	if err := shape.check(); err != nil {
+		return nil, fault.New(fault.ErrInvalid, "shape", "", err.Error())
+	}
+	ext, _ := product(shape.extent())
+	blocks, _ := product(shape.Blocks)
+	cells, _ := product(shape.grid())
+	if ext > blosc.MaxSize/t.size || blocks > blosc.MaxBlockSize/t.size || cells > maxChunks || ext == 0 && cells > 0 {
+		return nil, fault.New(fault.ErrInvalid, "shape", "", "too many chunks, or too large ones")
+	}
+	spec.Params.TypeSize, spec.Params.BlockSize = int(t.size), int(blocks*t.size)
+	spec.ChunkSize = int(ext * t.size)
+	c, err := create(ctx, fs, name, spec, &shape, o)
+	if err != nil {
+		return nil, err
+	}
+	return c.(*NDArray), nil
+}
+
+const (
+	chunkBytes = 4 << 20   // of a chunk, about, where the caller does not say
+	blockBytes = 128 << 10 // of a block
+)
+
+// cutTo halves the longest side until there are at most count items: boxes
+// that are read alike along all axes.
+func cutTo(shape []int64, count int64) []int64 {
+	sides := slices.Clone(shape)
+	for {
+		n, ok := product(sides)
+		if ok && n <= count {
+			return sides
+		}
+		longest := 0
+		for i := range sides {
+			if sides[i] > sides[longest] {
+				longest = i
+			}
+		}
+		sides[longest] = ceil(sides[longest], 2)
+	}
+}
+
+// header is that of the new frame.
+func (spec *Spec) header(shape *Shape) (h Header, entries []int64, err error) {
+	p := spec.Params
+	if p.Codec == 0 && p.Level == 0 && p.Filters == nil {
+		p.Codec, p.Level, p.Filters = blosc.Zstd, 5, []blosc.Filter{5: {ID: blosc.Shuffle}}
+	}
+	if p.Split == blosc.SplitDefault {
+		p.Split = blosc.SplitAuto
+	}
+	p.TypeSize = max(p.TypeSize, 1)
+	h = Header{
+		Version: 2, Sparse: spec.Sparse, TypeSize: p.TypeSize, BlockSize: p.BlockSize, ChunkSize: spec.ChunkSize,
+		Codec: int(p.Codec), Level: p.Level, Split: int(p.Split), UseDict: p.Dictionary,
+	}
+	if _, err := blosc.Encode(nil, nil, p); err != nil { // whatever is wrong with them
+		return h, nil, err
+	}
+	for i, f := range p.Filters {
+		h.Filters[i], h.FilterMetas[i] = byte(f.ID), f.Meta
+	}
+	if h.ChunkSize < 0 || h.ChunkSize%h.TypeSize != 0 {
+		return h, nil, wrongSize(h.ChunkSize, int64(h.TypeSize))
+	}
+	if h.ChunkSize == 0 && shape == nil {
+		h.ChunkSize = -1
+	}
+	if shape != nil {
+		cells, _ := product(shape.grid())
+		h.Size = cells * int64(h.ChunkSize)
+		entries = slices.Repeat([]int64{Entry{Special: blosc.Zeros}.value()}, int(cells))
+		if len(shape.Shape) == 0 && h.Size > math.MaxInt32 {
+			err = wrongSize(h.ChunkSize, 0)
+		}
+	}
+	return h, entries, err
+}
+
+func create(ctx context.Context, fs storage.FS, name string, spec Spec, shape *Shape, o Options) (Container, error) {
+	o, err := o.checked()
+	if err != nil {
+		return nil, err
+	}
+	o.Write = true
+	h, entries, err := spec.header(shape)
+	if err != nil {
+		return nil, err
+	}
+	d := &draft{Header: h, entries: entries}
+	if shape != nil {
+		d.meta = []Metalayer{{shapeLayer, shape.append(nil)}}
+	}
+	for _, m := range spec.Meta {
+		if err := d.setMeta(m.Name, m.Value); err != nil {
+			return nil, err
+		}
+	}
+	b, err := d.whole()
+	if err != nil {
+		return nil, err
+	}
+	if err := replaceable(ctx, fs, name, spec); err != nil {
+		return nil, err
+	}
+	where := place{fs: fs, name: name, size: -1, sparse: spec.Sparse}
+	tmp := where
+	if tmp.name, err = aside(ctx, fs, name, spec.Sparse); err != nil {
+		return nil, err
+	}
+	err = spec.make(ctx, tmp, b, o)
+	if err == nil {
+		err = take(ctx, fs, tmp.name, name, spec, o.Durability)
+	}
+	if err != nil {
+		return nil, errors.Join(err, removeFrame(context.WithoutCancel(ctx), fs, tmp.name, spec.Sparse))
+	}
+	return openLeaf(ctx, where, o)
+}
+
+// replaceable refuses to make a frame where something else is.
+func replaceable(ctx context.Context, fs storage.FS, name string, spec Spec) error {
+	info, err := fs.Stat(ctx, name)
+	if errors.Is(err, fault.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if !spec.Replace {
+		return storage.FileExists(name)
+	}
+	if info.Dir != spec.Sparse {
+		return fault.New(fault.ErrExists, "blosc2", name, "is not a frame of that kind")
+	}
+	f, err := openFrame(ctx, place{fs: fs, name: name, size: -1, sparse: spec.Sparse}, Options{Limits: Limits{1 << 30, 1 << 30, 1 << 30}})
+	if err != nil {
+		return fault.New(fault.ErrExists, "blosc2", name, "is no frame")
+	}
+	return f.close()
+}
+
+// aside makes a file or directory beside name.
+func aside(ctx context.Context, fs storage.FS, name string, dir bool) (string, error) {
+	if !dir {
+		f, tmp, err := sibling(ctx, fs, name)
+		if err == nil {
+			err = f.Close()
+		}
+		return tmp, err
+	}
+	for n := 0; ; n++ {
+		tmp := name + "." + strconv.Itoa(n) + ".tmp"
+		err := fs.Mkdir(ctx, tmp)
+		if !errors.Is(err, fault.ErrExists) || n > 1000 {
+			return tmp, err
+		}
+	}
+}
+
+// make writes the new frame where nobody looks yet.
+func (spec *Spec) make(ctx context.Context, where place, b []byte, o Options) error {
+	f, err := where.fs.Open(ctx, where.main(), storage.OpenWrite|storage.OpenCreate)
+	if err != nil {
+		return err
+	}
+	if err := written(f, b, o.Durability != SyncNever); err != nil || spec.Fill == nil {
+		return err
+	}
+	c, err := openLeaf(ctx, where, o)
+	if err != nil {
+		return err
+	}
+	return errors.Join(spec.Fill(ctx, c), c.Close())
+}
+
+// take gives the new frame its name. A directory cannot take the place of
+// another in one step: for a moment there is none.
+func take(ctx context.Context, fs storage.FS, tmp, name string, spec Spec, d Durability) error {
+	old := ""
+	if spec.Replace && spec.Sparse {
+		if _, err := fs.Stat(ctx, name); err == nil {
+			var err error
+			if old, err = aside(ctx, fs, name, true); err == nil {
+				err = fs.Rename(ctx, name, old)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	rename := fs.RenameNoReplace
+	if spec.Replace {
+		rename = fs.Rename
+	}
+	if err := rename(ctx, tmp, name); err != nil {
+		return err
+	}
+	if old != "" {
+		if err := removeFrame(ctx, fs, old, true); err != nil {
+			return err
+		}
+	}
+	if d == SyncNever {
+		return nil
+	}
+	return fs.SyncDir(ctx, dirOf(name))
+}
+
+// removeFrame removes a file, or a directory with the files in it.
+func removeFrame(ctx context.Context, fs storage.FS, name string, dir bool) error {
+	if dir {
+		files, err := fs.List(ctx, name)
+		if err != nil {
+			return err
+		}
+		for _, file := range files {
+			if err := fs.Remove(ctx, join(name, file)); err != nil {
+				return err
+			}
+		}
+	}
+	return fs.Remove(ctx, name)
+}

@@ -1,0 +1,323 @@
+package blosc2
+
+import (
+	"context"
+	"encoding/binary"
+	"strconv"
+
+	"github.com/gridhold/gridhold/sdk/codec/blosc"
+	"github.com/gridhold/gridhold/sdk/fault"
+	"github.com/gridhold/gridhold/sdk/storage"
+)
+
+// draft is the next state of a frame before it is published. Its chunks are
+// written past the end of the frame (or to files that nothing names), so that
+// until then all of the state before is where it was.
+type draft struct {
+	f *frame
+	Header
+	raw     []byte // the header before
+	meta    []Metalayer
+	vlmeta  []Metalayer
+	entries []int64 // the index
+	indexed bool    // the index changed
+	end     int64   // where the next bytes go: in the frame; in a sparse one, the number of the next file
+	gone    []int64 // chunk files that the new state does not name
+}
+
+// change makes a new state of the frame and publishes it: all that do did, or
+// nothing.
+func (f *frame) change(ctx context.Context, do func(d *draft) error) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.view == nil {
+		return fault.New(fault.ErrClosed, "blosc2", f.where.name, "")
+	}
+	if !f.o.Write {
+		return fault.New(fault.ErrReadOnly, "blosc2", f.where.name, "not open for writing")
+	}
+	if _, err := f.reload(ctx); err != nil {
+		return err
+	}
+	d, err := f.draft()
+	if err == nil {
+		err = do(d)
+	}
+	if err == nil {
+		err = d.publish(ctx)
+	}
+	if err != nil {
+		return f.named(err)
+	}
+	f.dirty = true
+	_, err = f.reload(ctx)
+	return err
+}
+
+// draft begins with the state as it is.
+func (f *frame) draft() (*draft, error) {
+	v := f.view
+	if 8*v.chunks > f.o.Limits.Index {
+		return nil, overLimit("an index of " + strconv.FormatInt(v.chunks, 10) + " chunks")
+	}
+	d := &draft{f: f, Header: v.Header, raw: v.raw, meta: v.meta, vlmeta: v.vlmeta, entries: make([]int64, v.chunks)}
+	for i := range d.entries {
+		e, err := v.index.at(int64(i))
+		if err != nil {
+			return nil, err
+		}
+		d.entries[i] = e.value()
+		if d.Sparse && e.Special == blosc.NotSpecial {
+			d.end = max(d.end, e.At+1)
+		}
+	}
+	if !d.Sparse {
+		extent, err := f.where.extent(v.file)
+		if err != nil {
+			return nil, err
+		}
+		d.end = max(d.FrameLen, extent)
+	}
+	return d, nil
+}
+
+// params are those of a new chunk.
+func (h *Header) params() blosc.Params {
+	p := blosc.Params{
+		Codec: blosc.Codec(h.Codec), Level: h.Level, TypeSize: h.TypeSize, BlockSize: h.BlockSize,
+		Split: blosc.Split(h.Split), Dictionary: h.UseDict,
+	}
+	for i, id := range h.Filters {
+		p.Filters = append(p.Filters, blosc.Filter{ID: blosc.FilterID(id), Meta: h.FilterMetas[i]})
+	}
+	return p
+}
+
+// encode makes a chunk of decoded bytes and adds it.
+func (d *draft) encode(ctx context.Context, data []byte) (int64, error) {
+	b, err := blosc.Encode(nil, data, d.params())
+	if err != nil {
+		return 0, err
+	}
+	return d.add(ctx, b)
+}
+
+// add writes a chunk and returns its entry in the index.
+func (d *draft) add(ctx context.Context, chunk []byte) (int64, error) {
+	if err := storage.Ended(ctx, d.f.where.name); err != nil {
+		return 0, err
+	}
+	h, err := blosc.ParseHeader(chunk)
+	if err != nil {
+		return 0, err
+	}
+	d.indexed = true
+	if h.Special != blosc.NotSpecial && h.Special != blosc.Repeated && h.Size == d.ChunkSize {
+		return Entry{Special: h.Special}.value(), nil
+	}
+	if !d.Sparse {
+		at := d.end
+		if _, err := d.file().WriteAt(chunk, at); err != nil {
+			return 0, err
+		}
+		d.end += int64(len(chunk))
+		return at - d.HeaderLen, nil
+	}
+	number := d.end
+	if number > 1<<32-1 {
+		return 0, overLimit("more files of chunks than there are names")
+	}
+	f, err := d.f.where.fs.Open(ctx, join(d.f.where.name, chunkName(number)), storage.OpenWrite|storage.OpenCreate|storage.OpenTruncate)
+	if err != nil {
+		return 0, err
+	}
+	if err := written(f, chunk, d.f.o.Durability != SyncNever); err != nil {
+		return 0, err
+	}
+	d.end++
+	d.PackedSize += int64(len(chunk))
+	return number, nil
+}
+
+// drop says that the new state does without what entry names.
+func (d *draft) drop(ctx context.Context, i int) error {
+	d.indexed = true
+	if !d.Sparse || d.entries[i] < 0 {
+		return nil
+	}
+	d.gone = append(d.gone, d.entries[i])
+	h, err := d.f.view.chunkHeader(ctx, int64(i))
+	d.PackedSize -= int64(h.PackedSize)
+	return err
+}
+
+func (d *draft) file() storage.File { return d.f.view.file.(storage.File) }
+
+// publish makes the draft the state of the frame.
+//
+// That is one write of the header, which is all that anybody finds the rest
+// by. Only a frame without chunks cannot be made so, because its trailer lies
+// right after the header, where data is: it takes the place of the file.
+func (d *draft) publish(ctx context.Context) error {
+	d.HasVLMeta = len(d.vlmeta) > 0
+	d.FrameLen = 0
+	sync := d.f.o.Durability
+	if d.Size > 0 && d.header() == nil {
+		return fault.New(fault.ErrInvalid, "metalayers", "", "they keep their lengths once there are chunks")
+	}
+	if d.Size == 0 || d.Sparse {
+		b, err := d.whole()
+		if err != nil {
+			return err
+		}
+		err = replace(ctx, d.f.where.fs, d.f.where.main(), sync, false, func(f storage.File) error {
+			_, err := f.WriteAt(b, 0)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		return d.clean(ctx)
+	}
+	var tail []byte
+	if d.indexed {
+		d.PackedSize = d.end - d.HeaderLen
+		var err error
+		if tail, err = encodeIndex(d.entries); err != nil {
+			return err
+		}
+	}
+	tail = append(tail, trailer(d.vlmeta)...)
+	f := d.file()
+	if _, err := f.WriteAt(tail, d.end); err != nil {
+		return err
+	}
+	if sync == SyncCommits {
+		if err := f.Sync(); err != nil {
+			return err
+		}
+	}
+	d.FrameLen = d.end + int64(len(tail))
+	if _, err := f.WriteAt(d.header(), 0); err != nil {
+		return err
+	}
+	if sync == SyncCommits {
+		return f.Sync()
+	}
+	return nil
+}
+
+// whole is the file of a frame that has no data in it.
+func (d *draft) whole() ([]byte, error) {
+	if d.Size == 0 && !d.Sparse {
+		d.PackedSize = 0
+	}
+	head := newHeader(d.Header, d.meta)
+	if b := d.header(); b != nil {
+		head = b // with what this package knows nothing of
+	}
+	d.HeaderLen = int64(len(head))
+	b := head
+	if d.Size > 0 {
+		index, err := encodeIndex(d.entries)
+		if err != nil {
+			return nil, err
+		}
+		b = append(b, index...)
+	}
+	b = append(b, trailer(d.vlmeta)...)
+	d.FrameLen = int64(len(b))
+	putHeader(b, d.Header)
+	return b, nil
+}
+
+// header is the new header, in the bytes of the one before; nil if it has
+// another length.
+func (d *draft) header() []byte {
+	b := newHeader(d.Header, d.meta)
+	if len(b) != len(d.raw) {
+		return nil
+	}
+	copy(b[:fixedLen], d.raw)
+	putHeader(b, d.Header)
+	return b
+}
+
+// clean removes the chunk files that are left over. A reader of the state
+// before that misses them finds the new one.
+func (d *draft) clean(ctx context.Context) error {
+	for _, number := range d.gone {
+		if err := d.f.where.fs.Remove(ctx, join(d.f.where.name, chunkName(number))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// encodeIndex makes the index chunk as the C library does.
+func encodeIndex(entries []int64) ([]byte, error) {
+	same := true
+	b := make([]byte, 0, 8*len(entries))
+	for _, e := range entries {
+		same = same && e == entries[0] && e < 0
+		b = binary.LittleEndian.AppendUint64(b, uint64(e))
+	}
+	if same && len(entries) > 1 {
+		return blosc.EncodeSpecial(nil, blosc.Repeated, len(b), b[:8], blosc.Params{TypeSize: 8})
+	}
+	return blosc.Encode(nil, b, blosc.Params{
+		Codec: blosc.BloscLZ, Level: 5, TypeSize: 8, BlockSize: 16 << 10, Split: blosc.SplitNever,
+		Filters: []blosc.Filter{5: {ID: blosc.Shuffle}},
+	})
+}
+
+// newHeader makes a header from nothing.
+func newHeader(h Header, meta []Metalayer) []byte {
+	b := make([]byte, fixedLen)
+	for _, f := range fixedTypes {
+		copy(b[f.at:], f.want)
+	}
+	b[25] = 0x10
+	if h.Sparse {
+		b[26] = 1
+	}
+	b[27] = byte(h.Level<<4) | byte(min(h.Codec, 6))
+	b[28] = byte(h.Split - 1)
+	binary.BigEndian.PutUint32(b[48:], uint32(h.TypeSize))
+	binary.BigEndian.PutUint16(b[63:], 1) // threads: nobody asks
+	binary.BigEndian.PutUint16(b[66:], 1)
+	b[70] = maxFilters
+	copy(b[71:], h.Filters[:])
+	b[77], b[78] = byte(h.Codec), h.CodecMeta
+	copy(b[79:], h.FilterMetas[:])
+	if h.UseDict {
+		b[85] = 1
+	}
+	b = appendMetalayers(b, meta, fixedLen)
+	binary.BigEndian.PutUint32(b[11:], uint32(len(b)))
+	putHeader(b, h)
+	return b
+}
+
+// putHeader sets the fields of a header that commits change.
+func putHeader(b []byte, h Header) {
+	b[25] = b[25]&0x30 | 2
+	if h.Varying || h.VarBlocks {
+		b[25] = b[25]&0x30 | 3
+	}
+	if h.Varying {
+		b[25] |= 0x40
+	}
+	if h.VarBlocks {
+		b[25] |= 0x80
+	}
+	binary.BigEndian.PutUint64(b[16:], uint64(h.FrameLen))
+	binary.BigEndian.PutUint64(b[30:], uint64(h.Size))
+	binary.BigEndian.PutUint64(b[39:], uint64(h.PackedSize))
+	binary.BigEndian.PutUint32(b[53:], uint32(h.BlockSize))
+	binary.BigEndian.PutUint32(b[58:], uint32(h.ChunkSize))
+	b[68] = 0xc2
+	if h.HasVLMeta {
+		b[68] = 0xc3
+	}
+}
