@@ -13,7 +13,10 @@ type chains struct {
 	next   int // first position that is not in the chains
 }
 
-const hcHashBits = 15
+const (
+	hcHashBits = 15
+	hcEnough   = 512 // bytes of a match after which no longer one is looked for
+)
 
 var chainPool = sync.Pool{New: func() any { return &chains{heads: make([]int32, 1<<hcHashBits)} }}
 
@@ -50,6 +53,9 @@ func (c *chains) longest(src []byte, at, back, n, tries int) (begin, seen, lengt
 			}
 			if k+earlier > length {
 				begin, seen, length = at-earlier, p-earlier, k+earlier
+				if length >= hcEnough {
+					break
+				}
 			}
 		}
 		d := int(c.before[uint16(p)])
@@ -82,7 +88,7 @@ func AppendLZ4HC(dst, src []byte, start, level int) []byte {
 			at++
 			continue
 		}
-		for at+n < limit { // is there a longer one that overlaps the end of this one?
+		for at+n < limit && n < hcEnough { // is there a longer one that overlaps the end of this one?
 			probe := at + n - 2
 			begin, seen2, n2 := c.longest(src, probe, probe-at-1, n, tries)
 			if n2 == 0 {

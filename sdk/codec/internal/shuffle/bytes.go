@@ -10,16 +10,75 @@ var le = binary.LittleEndian
 // least 1.
 func Bytes(dst, src []byte, size int) {
 	count := len(src) / size
-	lane := 0
-	for ; size-lane >= 8; lane += 8 {
-		gather8(dst[lane*count:], src, lane, size, count)
-	}
-	for ; lane < size; lane++ {
-		for i, from := 0, lane; i < count; i, from = i+1, from+size {
-			dst[lane*count+i] = src[from]
+	switch size {
+	case 1:
+		copy(dst, src)
+		return
+	case 2:
+		part2(dst[:count], dst[count:2*count], src)
+	default:
+		lane := 0
+		for ; size-lane >= 8; lane += 8 {
+			gather8(dst[lane*count:], src, lane, size, count)
+		}
+		if size-lane >= 4 {
+			gather4(dst[lane*count:], src, lane, size, count)
+			lane += 4
+		}
+		for ; lane < size; lane++ {
+			to := dst[lane*count : (lane+1)*count]
+			from := lane
+			for i := range to {
+				to[i] = src[from]
+				from += size
+			}
 		}
 	}
 	copy(dst[count*size:], src[count*size:])
+}
+
+// part2 makes two lanes of bytes that take turns.
+func part2(low, high, src []byte) {
+	high = high[:len(low)]
+	i := 0
+	for ; i+8 <= len(low); i += 8 {
+		from := src[2*i : 2*i+16]
+		a, b := le.Uint64(from), le.Uint64(from[8:])
+		le.PutUint64(low[i:], close2(a)|close2(b)<<32)
+		le.PutUint64(high[i:], close2(a>>8)|close2(b>>8)<<32)
+	}
+	for ; i < len(low); i++ {
+		low[i], high[i] = src[2*i], src[2*i+1]
+	}
+}
+
+// close2 is the inverse of spread: the even bytes of x, together.
+func close2(x uint64) uint64 {
+	x &= each8
+	x = (x | x>>8) & each16
+	return (x | x>>16) & each32
+}
+
+// gather4 makes the four lanes from lane on.
+func gather4(dst, src []byte, lane, size, count int) {
+	p, q, u, v := dst[:count], dst[count:2*count], dst[2*count:3*count], dst[3*count:4*count]
+	i := 0
+	for ; i+8 <= count; i += 8 {
+		from := src[i*size+lane:]
+		from = from[:7*size+4]
+		word := func(k int) uint64 {
+			return uint64(le.Uint32(from[k*size:])) | uint64(le.Uint32(from[(k+4)*size:]))<<32
+		}
+		a, b, c, d := bytes4(word(0), word(1), word(2), word(3))
+		le.PutUint64(p[i:], a)
+		le.PutUint64(q[i:], b)
+		le.PutUint64(u[i:], c)
+		le.PutUint64(v[i:], d)
+	}
+	for ; i < count; i++ {
+		from := src[i*size+lane:][:4]
+		p[i], q[i], u[i], v[i] = from[0], from[1], from[2], from[3]
+	}
 }
 
 // gather8 makes the eight lanes from lane on.
