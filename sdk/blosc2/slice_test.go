@@ -2,7 +2,6 @@ package blosc2_test
 
 import (
 	"math/rand/v2"
-	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -135,12 +134,4 @@ func files(t testing.TB, names map[string][]byte) *storage.MemoryFS {
 		require.NoError(t, f.Close())
 	}
 	return fs
-}
-
-func allocated(do func()) uint64 {
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	do()
-	runtime.ReadMemStats(&after)
-	return after.TotalAlloc - before.TotalAlloc
 }
