@@ -3,7 +3,6 @@
 package blosc
 
 import (
-	"crypto/subtle"
 	"encoding/binary"
 	"strconv"
 
@@ -60,16 +59,15 @@ func (e *encoder) filter(b []byte, i int) []byte {
 func (e *encoder) applyDelta(dst, b []byte, i int) {
 	w := deltaWidth(e.p.typeSize())
 	n := len(b) / w * w
-	copy(dst[n:], b[n:])
-	if i == 0 {
-		e.base = e.decoded()
-		copy(dst[:n], b[:min(w, n)])
-		if n > w {
-			subtle.XORBytes(dst[w:n], b[w:n], b[:n-w])
-		}
+	copy(dst, b)
+	if i > 0 {
+		xor(dst[:n], e.base)
 		return
 	}
-	subtle.XORBytes(dst[:n], b[:n], e.base)
+	e.base = e.decoded()
+	if n > w {
+		xor(dst[w:n], b)
+	}
 }
 
 // decoded is block 0 as readers will have it: without the bits that were dropped.

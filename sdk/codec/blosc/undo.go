@@ -1,7 +1,7 @@
 package blosc
 
 import (
-	"crypto/subtle"
+	"encoding/binary"
 	"strconv"
 
 	"github.com/gridhold/gridhold/sdk/codec/internal/shuffle"
@@ -110,13 +110,24 @@ func (c *Chunk) undoDelta(b []byte, i int, s *scratch) error {
 		if n > len(s.base) {
 			return corrupt("is longer than block 0, to which it refers (" + strconv.Itoa(len(s.base)) + " bytes)")
 		}
-		subtle.XORBytes(b[:n], b[:n], s.base)
+		xor(b[:n], s.base)
 		return nil
 	}
 	for at := w; at < n; at++ {
 		b[at] ^= b[at-w]
 	}
 	return nil
+}
+
+// xor is dst ^= src. src has at least the length of dst.
+func xor(dst, src []byte) {
+	i := 0
+	for ; i+8 <= len(dst); i += 8 {
+		binary.LittleEndian.PutUint64(dst[i:], binary.LittleEndian.Uint64(dst[i:])^binary.LittleEndian.Uint64(src[i:]))
+	}
+	for ; i < len(dst); i++ {
+		dst[i] ^= src[i]
+	}
 }
 
 // undoByteDelta makes sums of the bytes of each lane. The older form forgot

@@ -15,6 +15,8 @@ type chains struct {
 
 const (
 	hcHashBits = 15
+	hcGap      = 3   // bytes between two matches from which on the first one is kept
+	hcFree     = 18  // longest match whose length the token holds
 	hcEnough   = 512 // bytes of a match after which no longer one is looked for
 )
 
@@ -94,9 +96,16 @@ func AppendLZ4HC(dst, src []byte, start, level int) []byte {
 			if n2 == 0 {
 				break
 			}
-			if head := begin - at; head >= lz4MinMatch { // what comes before it still pays
-				dst = lz4Sequence(dst, src[from:at], at-seen, min(head, n))
-				from = at + min(head, n)
+			if gap := begin - at; gap >= hcGap { // both pay; lengths up to hcFree cost nothing
+				first := min(n, gap)
+				if gap < hcFree {
+					first = min(n, hcFree, gap+n2-lz4MinMatch)
+				}
+				if late := first - gap; late > 0 {
+					begin, seen2, n2 = begin+late, seen2+late, n2-late
+				}
+				dst = lz4Sequence(dst, src[from:at], at-seen, first)
+				from = at + first
 			}
 			at, seen, n = begin, seen2, n2
 		}
