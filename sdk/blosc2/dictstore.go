@@ -19,10 +19,11 @@ var leafExtensions = []string{".b2nd", ".b2f", ".b2b"}
 // DictStore is frames under keys: small ones embedded, the others files of
 // their own, in a directory or a zip. Safe for concurrent use.
 type DictStore struct {
-	name  string
-	o     Options
-	embed *EmbedStore
-	files leafFiles
+	name      string
+	o         Options
+	embed     *EmbedStore
+	files     leafFiles
+	threshold int64 // see StoreSpec
 }
 
 // leafFiles are the files of a store. Names are relative to it.

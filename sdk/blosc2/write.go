@@ -76,31 +76,36 @@ func (s *SChunk) Append(ctx context.Context, items []byte) error {
 		if err := d.noArray(); err != nil {
 			return err
 		}
-		if d.ChunkSize <= 0 || len(items)%d.TypeSize != 0 {
-			return wrongSize(len(items), int64(d.TypeSize))
-		}
-		if short := d.Size % int64(d.ChunkSize); short > 0 && len(items) > 0 {
-			last := len(d.entries) - 1
-			chunk, err := d.f.view.decoded(ctx, int64(last), nil, d.f.o)
-			if err != nil {
-				return err
-			}
-			n := min(len(items), d.ChunkSize-len(chunk))
-			d.Size += int64(n)
-			if err := d.update(ctx, last, append(chunk, items[:n]...)); err != nil {
-				return err
-			}
-			items = items[n:]
-		}
-		for len(items) > 0 {
-			n := min(len(items), d.ChunkSize)
-			if err := d.insert(ctx, len(d.entries), items[:n]); err != nil {
-				return err
-			}
-			items = items[n:]
-		}
-		return nil
+		return d.append(ctx, items)
 	})
+}
+
+// append fills up the last chunk, then adds others.
+func (d *draft) append(ctx context.Context, items []byte) error {
+	if d.ChunkSize <= 0 || len(items)%d.TypeSize != 0 {
+		return wrongSize(len(items), int64(d.TypeSize))
+	}
+	if short := d.Size % int64(d.ChunkSize); short > 0 && len(items) > 0 {
+		last := len(d.entries) - 1
+		chunk, err := d.f.view.decoded(ctx, int64(last), nil, d.f.o)
+		if err != nil {
+			return err
+		}
+		n := min(len(items), d.ChunkSize-len(chunk))
+		d.Size += int64(n)
+		if err := d.update(ctx, last, append(chunk, items[:n]...)); err != nil {
+			return err
+		}
+		items = items[n:]
+	}
+	for len(items) > 0 {
+		n := min(len(items), d.ChunkSize)
+		if err := d.insert(ctx, len(d.entries), items[:n]); err != nil {
+			return err
+		}
+		items = items[n:]
+	}
+	return nil
 }
 
 // SetSlice replaces the items from start on with items. ErrOutOfRange if there
@@ -177,27 +182,29 @@ func (s *SChunk) AppendSpecial(ctx context.Context, kind blosc.Special, count in
 // python-blosc2 expects MessagePack: see SetVLObject. ErrInvalid for names of
 // no or more than 31 bytes, ErrLimit for too many.
 func (s *SChunk) SetVLValue(ctx context.Context, name string, value []byte) error {
-	return s.f.change(ctx, func(d *draft) error {
-		if name == "" || len(name) > maxName {
-			return fault.New(fault.ErrInvalid, "vlmeta", name, "a name has 1 to 31 bytes")
-		}
-		packed, err := blosc.Encode(nil, value, blosc.Params{
-			Codec: blosc.Zstd, Level: 5, TypeSize: 1, Filters: []blosc.Filter{5: {ID: blosc.Shuffle}},
-		})
-		if err != nil {
-			return err
-		}
-		d.vlmeta = slices.Clone(d.vlmeta)
-		i := slices.IndexFunc(d.vlmeta, func(m Metalayer) bool { return m.Name == name })
-		if i < 0 {
-			if i = len(d.vlmeta); i == maxVLMetalayers {
-				return overLimit("more than 8192 variable-length metalayers")
-			}
-			d.vlmeta = append(d.vlmeta, Metalayer{Name: name})
-		}
-		d.vlmeta[i].Value = packed
-		return nil
+	return s.f.change(ctx, func(d *draft) error { return d.setVL(name, value) })
+}
+
+func (d *draft) setVL(name string, value []byte) error {
+	if name == "" || len(name) > maxName {
+		return fault.New(fault.ErrInvalid, "vlmeta", name, "a name has 1 to 31 bytes")
+	}
+	packed, err := blosc.Encode(nil, value, blosc.Params{
+		Codec: blosc.Zstd, Level: 5, TypeSize: 1, Filters: []blosc.Filter{5: {ID: blosc.Shuffle}},
 	})
+	if err != nil {
+		return err
+	}
+	d.vlmeta = slices.Clone(d.vlmeta)
+	i := slices.IndexFunc(d.vlmeta, func(m Metalayer) bool { return m.Name == name })
+	if i < 0 {
+		if i = len(d.vlmeta); i == maxVLMetalayers {
+			return overLimit("more than 8192 variable-length metalayers")
+		}
+		d.vlmeta = append(d.vlmeta, Metalayer{Name: name})
+	}
+	d.vlmeta[i].Value = packed
+	return nil
 }
 
 // SetVLObject is SetVLValue of an object as package msgpack has them.
