@@ -8,6 +8,7 @@ package main
 import (
 	"context"
 	"io"
+	"log"
 	"os"
 	"os/signal"
 	"runtime/debug"
@@ -18,6 +19,7 @@ import (
 
 func main() {
 	debug.SetTraceback("none") // whatever happens, no stack trace on a user's screen
+	log.SetOutput(io.Discard)  // net/http tells there what servers do wrong
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second interrupt ends the process at once
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))

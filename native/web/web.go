@@ -23,6 +23,7 @@ type Options struct {
 	Transport http.RoundTripper // in place of the fetcher's own; nil: one with kept connections, HTTP/1.1 and 2
 	Redirects int               // followed at most; 0: 5, < 0: none
 	UserAgent string            // "": gridhold
+	Silence   time.Duration     // how long a body may bring no byte; 0: one minute
 }
 
 // Fetcher is storage.Fetcher over net/http. It keeps connections alive and is
@@ -31,17 +32,22 @@ type Options struct {
 // It asks for identity encoding. A 200 that comes packed by gzip all the same
 // is unpacked, once; ErrIO if it is not gzip. A redirect to another scheme is
 // ErrNotAllowed, and one to another host gets none of the caller's header
-// fields but those that say which bytes. A body that ends early is ErrIO.
+// fields but those that say which bytes. A body that ends early, or falls
+// silent, is ErrIO.
 // Bodies of answers that are errors are not read.
 type Fetcher struct {
 	client    http.Client
 	userAgent string
+	silence   time.Duration
 	close     func()
 }
 
 // New returns a Fetcher.
 func New(o Options) *Fetcher {
-	f := &Fetcher{userAgent: o.UserAgent, close: func() {}}
+	f := &Fetcher{userAgent: o.UserAgent, silence: o.Silence, close: func() {}}
+	if f.silence <= 0 {
+		f.silence = time.Minute
+	}
 	if f.userAgent == "" {
 		f.userAgent = "gridhold"
 	}
@@ -104,7 +110,9 @@ func redirect(next *http.Request, before []*http.Request, most int) error {
 
 // Fetch is storage.Fetcher's.
 func (f *Fetcher) Fetch(ctx context.Context, r storage.Request) (storage.Response, error) {
-	req, err := f.request(ctx, r)
+	hurry, cancel := context.WithCancel(ctx)
+	defer cancel()
+	req, err := f.request(hurry, r)
 	if err != nil {
 		return storage.Response{}, err
 	}
@@ -114,6 +122,9 @@ func (f *Fetcher) Fetch(ctx context.Context, r storage.Request) (storage.Respons
 		return storage.Response{}, failure(ctx, item, err)
 	}
 	defer res.Body.Close()
+	body := &attended{ReadCloser: res.Body, within: f.silence, timer: time.AfterFunc(f.silence, cancel)}
+	defer body.timer.Stop()
+	res.Body = body
 	out := storage.Response{Status: res.StatusCode}
 	if r.Method != http.MethodHead && res.StatusCode < 300 {
 		if err := receive(res, &out, r.Limit); err != nil {
@@ -130,6 +141,24 @@ func (f *Fetcher) Fetch(ctx context.Context, r storage.Request) (storage.Respons
 		}
 	}
 	return out, nil
+}
+
+// attended is a body that is given up when it brings no byte for a while.
+type attended struct {
+	io.ReadCloser
+	within time.Duration
+	timer  *time.Timer
+}
+
+func (a *attended) Read(p []byte) (int, error) {
+	n, err := a.ReadCloser.Read(p)
+	if n > 0 {
+		a.timer.Reset(a.within)
+	}
+	if errors.Is(err, context.Canceled) { // the caller's own end is told first, see failure
+		err = errors.New("the server fell silent in the middle of its answer")
+	}
+	return n, err
 }
 
 func (f *Fetcher) request(ctx context.Context, r storage.Request) (*http.Request, error) {

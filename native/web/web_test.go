@@ -291,6 +291,33 @@ func TestCancelled(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 }
 
+// A body that stops is given up, one that is slow is not.
+func TestSilence(t *testing.T) {
+	f := New(Options{Silence: 200 * time.Millisecond})
+	defer f.Close()
+	gone := make(chan struct{})
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Length", "8")
+		for i := range 8 {
+			if i == 4 && r.URL.Path == "/stops" {
+				<-r.Context().Done()
+				close(gone)
+				return
+			}
+			w.Write([]byte{byte(i)})
+			w.(http.Flusher).Flush()
+			time.Sleep(50 * time.Millisecond) // slow is what is tested
+		}
+	})
+	_, err := f.Fetch(ctx, storage.Request{Method: "GET", URL: s.URL + "/stops", Limit: 100})
+	require.ErrorIs(t, err, fault.ErrIO)
+	require.ErrorContains(t, err, "silent")
+	<-gone
+	res, err := f.Fetch(ctx, storage.Request{Method: "GET", URL: s.URL + "/slow", Limit: 100})
+	require.NoError(t, err)
+	require.Len(t, res.Body, 8)
+}
+
 func TestClock(t *testing.T) {
 	before := time.Now()
 	require.NoError(t, Clock{}.Sleep(ctx, 2*time.Millisecond))
