@@ -16,6 +16,7 @@ const (
 	bloscLZTail  = 12                      // no match begins in the last bytes
 	bloscLZLeast = 16                      // bytes that are worth it
 	bloscLZWorth = 6                       // shortest match that is written: shorter ones cost the reader more than they save
+	bloscLZOld   = 5                       // the same in Blosc 1
 	bloscLZTiny  = 16                      // ratio above which it pays to try again
 	bloscLZWide  = 8                       // shortest one from afar
 	bloscLZRun   = 32                      // most literals to an instruction
@@ -28,39 +29,48 @@ var bloscLZTables = sync.Pool{New: func() any { return new([bloscLZTable]int32) 
 // has to be packed to, for all of it to be.
 var bloscLZRatios = [10]float64{0, 2, 1.5, 1.2, 1.2, 1.2, 1.2, 1.15, 1.1, 1}
 
+// bloscLZPart is how many of n bytes are tried first, and table how many
+// positions are kept.
+func bloscLZPart(n, level int) (part, table int) {
+	switch {
+	case level < 2:
+		return n / 8, bloscLZTable / 4
+	case level < 3:
+		return n / 4, bloscLZTable / 2
+	case level < 4:
+		return n / 4, bloscLZTable
+	case level < 7:
+		return n / 2, bloscLZTable
+	}
+	return n, bloscLZTable
+}
+
 // appendBloscLZ appends src as BloscLZ: src itself where that does not pay.
-// Like the C library it first tries a part of src from the end on.
-func appendBloscLZ(dst, src []byte, level int) []byte {
+// Like the C library it first tries a part of src from the end on; that of
+// Blosc 1, which old asks for, is easier to please.
+func appendBloscLZ(dst, src []byte, level int, old bool) []byte {
 	head := len(dst)
 	if len(src) < bloscLZLeast {
 		return append(dst, src...)
 	}
 	whole := bloscLZTables.Get().(*[bloscLZTable]int32)
 	defer bloscLZTables.Put(whole)
-	size := bloscLZTable
-	part := len(src)
-	switch {
-	case level < 2:
-		size, part = bloscLZTable/4, len(src)/8
-	case level < 3:
-		size, part = bloscLZTable/2, len(src)/4
-	case level < 4:
-		part = len(src) / 4
-	case level < 7:
-		part = len(src) / 2
+	part, size := bloscLZPart(len(src), level)
+	s := bloscLZScan{table: whole[:size], least: bloscLZWorth}
+	if old {
+		part, s.least = len(src)/4, bloscLZOld
 	}
 	probe := src[len(src)-part:]
-	probe = probe[:min(len(probe), size)]
-	table := whole[:size]
-	if len(probe) > bloscLZTail {
-		dst = scanBloscLZ(dst, probe, table, false)
+	if probe = probe[:min(len(probe), size)]; len(probe) > bloscLZTail {
+		dst = s.append(dst, probe)
 		if float64(len(probe)) < bloscLZRatios[level]*float64(len(dst)-head) {
 			return append(dst[:head], src...)
 		}
 	}
-	dst = scanBloscLZ(dst[:head], src, table, false)
+	dst = s.append(dst[:head], src)
 	if n := len(dst) - head; n < len(src)/bloscLZTiny {
-		dst = scanBloscLZ(dst, src, table, true)
+		s.early = true
+		dst = s.append(dst, src)
 		if again := dst[head+n:]; len(again) < n {
 			n = copy(dst[head:], again)
 		}
@@ -74,6 +84,8 @@ type bloscLZScan struct {
 	src   []byte
 	table []int32
 	shift uint
+	least int  // shortest match
+	early bool // end matches before they must, as the C library does: worse, but for what repeats over and over
 }
 
 // slot is where the word at a position is entered.
@@ -92,17 +104,16 @@ func (s *bloscLZScan) at(i int) (slot *int32, seen, n int) {
 	}
 	// Readers of the C library want a literal last.
 	n = 4 + block.Same(s.src[i+4:len(s.src)-1], s.src[seen+4:])
-	if n < bloscLZWorth || i-seen > bloscLZNear && n < bloscLZWide {
+	if n < s.least || i-seen > bloscLZNear && n < bloscLZWide {
 		return slot, 0, 0
 	}
 	return slot, seen, n
 }
 
-// scanBloscLZ appends src as BloscLZ. early has matches end before they must,
-// as the C library does: worse, but for what repeats over and over.
-func scanBloscLZ(dst, src []byte, table []int32, early bool) []byte {
-	clear(table)
-	s := bloscLZScan{src, table, uint(32 - bits.Len(uint(len(table)-1)))}
+// append appends src as BloscLZ.
+func (s *bloscLZScan) append(dst, src []byte) []byte {
+	clear(s.table)
+	s.src, s.shift = src, uint(32-bits.Len(uint(len(s.table)-1)))
 	head := len(dst)
 	from := 0              // of the literals before at
 	at := min(4, len(src)) // a stream begins with literals
@@ -118,10 +129,10 @@ func scanBloscLZ(dst, src []byte, table []int32, early bool) []byte {
 		if n > bloscLZWide && end < limit {
 			// What comes next may have been seen together with the last
 			// bytes of this match, as in runs that take turns.
-			if _, _, after := s.at(end - 1); after > 0 || early {
+			if _, _, after := s.at(end - 1); after > 0 || s.early {
 				end--
 			}
-			if early && at-seen == 1 {
+			if s.early && at-seen == 1 {
 				end--
 			}
 			slot, _ := s.slot(end - 2)

@@ -15,7 +15,7 @@ import (
 func (e *encoder) pack(dst, b []byte) []byte {
 	switch e.p.Codec {
 	case BloscLZ:
-		return appendBloscLZ(dst, b, e.p.Level)
+		return appendBloscLZ(dst, b, e.p.Level, e.header == HeaderSize)
 	case LZ4, LZ4HC:
 		window, start := b, 0
 		if e.dict != nil {
