@@ -51,7 +51,7 @@ func (e *EmbedStore) Keys() ([]string, error) {
 	return keys, nil
 }
 
-// Get opens what lies under a key. It reads through the store, so closing the
+// Get opens what lies under a key, for reading. It reads through the store, so closing the
 // store closes it too; close it before. ErrNotFound; ErrUnsupported for an
 // array that is elsewhere on the network; the errors of Open.
 func (e *EmbedStore) Get(ctx context.Context, key string) (Container, error) {
@@ -66,7 +66,9 @@ func (e *EmbedStore) Get(ctx context.Context, key string) (Container, error) {
 	case p.remote:
 		return nil, fault.New(fault.ErrUnsupported, "key", key, "is a remote array, which is not fetched")
 	}
-	return openLeaf(ctx, place{file: &decodedFile{context.WithoutCancel(ctx), e.s}, name: key, off: p.off, size: p.n}, e.s.f.o)
+	o := e.s.f.o
+	o.Write = false
+	return openLeaf(ctx, place{file: &decodedFile{context.WithoutCancel(ctx), e.s}, name: key, off: p.off, size: p.n}, o)
 }
 
 // embedding is where the frame of a key is in the decoded bytes.

@@ -60,6 +60,9 @@ func TestEmbedStoreWrites(t *testing.T) {
 	require.NoError(t, e.Delete(ctx, "/a"))
 	require.ErrorIs(t, e.Delete(ctx, "/a"), fault.ErrNotFound)
 	require.NoError(t, e.Put(ctx, "/a", leafArray(t, fs, "again3", 77)))
+	got, err := readKey(t, e, "/a") // also while it is open for writing
+	require.NoError(t, err)
+	require.Equal(t, numbersOf(77), got)
 	require.NoError(t, e.Close())
 	c, err := blosc2.Open(ctx, fs, "e.b2e", blosc2.Options{})
 	require.NoError(t, err)
