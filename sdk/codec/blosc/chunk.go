@@ -63,7 +63,8 @@ const ahead = 4 << 10
 
 // OpenAt is Open over a reader, at whose offset 0 the chunk begins, and which has
 // size bytes. It reads the header, the starts and the dictionary; decoding a
-// block reads that block. Errors are those of Open, and r's.
+// block reads that block. A chunk with blocks of any lengths is read as a
+// whole. Errors are those of Open, and r's.
 func OpenAt(r io.ReaderAt, size int64, o Options) (*Chunk, error) {
 	first := make([]byte, max(min(size, ahead), 0))
 	if err := (reader{r: r}).fill(first, 0); err != nil {
@@ -76,10 +77,16 @@ func OpenAt(r io.ReaderAt, size int64, o Options) (*Chunk, error) {
 	if int64(h.PackedSize) > size {
 		return nil, corrupt("states " + strconv.Itoa(h.PackedSize) + " bytes of chunk, has " + strconv.FormatInt(size, 10))
 	}
-	if h.PackedSize <= len(first) {
-		return open(h, memory(first[:h.PackedSize]), o, false)
+	src := reader{first, r}
+	if h.PackedSize > len(first) && h.Variable == 0 {
+		return open(h, src, o, true)
 	}
-	return open(h, reader{first, r}, o, true)
+	// Small; or the sizes of its blocks lie all over it.
+	all, err := src.bytes(0, h.PackedSize, new([]byte))
+	if err != nil {
+		return nil, err
+	}
+	return open(h, memory(all), o, false)
 }
 
 // open reads what follows the header. apart: blocks are read one by one.

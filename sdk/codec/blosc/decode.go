@@ -53,14 +53,26 @@ func (c *Chunk) DecodeRange(from, to int, dst []byte) ([]byte, error) {
 	at := len(dst)
 	out := block.Room(dst, to-from)[:at+to-from]
 	want := out[at:]
+	var err error
 	switch {
-	case c.h.Special != NotSpecial:
-		return out, c.special(want, from)
 	case from == to:
-		return out, nil
+	case c.h.Special != NotSpecial:
+		err = c.special(want, from)
 	case c.h.Stored:
-		return out, c.src.fill(want, c.h.Len()+from)
+		err = c.src.fill(want, c.h.Len()+from)
+	default:
+		err = c.blocks(want, from)
 	}
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// blocks decodes the blocks that bytes from.. of the chunk lie in, for as many
+// as want has.
+func (c *Chunk) blocks(want []byte, from int) error {
+	to := from + len(want)
 	s := scratches.Get().(*scratch)
 	defer s.release()
 	s.base = s.base[:0]
@@ -72,7 +84,7 @@ func (c *Chunk) DecodeRange(from, to int, dst []byte) ([]byte, error) {
 		if begin >= from && end <= to {
 			part := want[begin-from : end-from : end-from]
 			if err := c.block(part, i, s); err != nil {
-				return nil, blockError(i, err)
+				return blockError(i, err)
 			}
 			if i == 0 && c.delta() {
 				s.base = append(s.base, part...)
@@ -81,12 +93,12 @@ func (c *Chunk) DecodeRange(from, to int, dst []byte) ([]byte, error) {
 		}
 		whole := sized(&s.whole, end-begin)
 		if err := c.block(whole, i, s); err != nil {
-			return nil, blockError(i, err)
+			return blockError(i, err)
 		}
 		lo, hi := max(begin, from), min(end, to)
 		copy(want[lo-from:], whole[lo-begin:hi-begin])
 	}
-	return out, nil
+	return nil
 }
 
 // blockOf is the block that has byte at.

@@ -80,10 +80,9 @@ func (p *Params) sizeOfBlocks1(size int) int {
 // none of which may be empty: its version is 6, which releases before 3.0 of
 // the C library do not read. Errors are those of Encode; Level must not be 0.
 func EncodeBlocks(dst []byte, blocks [][]byte, p Params) ([]byte, error) {
-	size, largest := 0, 0
+	size := 0
 	for _, b := range blocks {
 		size += len(b)
-		largest = max(largest, len(b))
 		if len(b) == 0 || size > MaxSize {
 			return nil, invalid("blocks", "one is empty, or all are too large together")
 		}
