@@ -115,6 +115,9 @@ func (g *gather) all(ctx context.Context) error {
 		axes[i] = s.cuts(0, g.count[i], 0, g.shape.Chunks[i])
 	}
 	grid := g.shape.grid()
+	if g.o.Workers > 1 {
+		return g.together(ctx, axes, grid)
+	}
 	return each(axes, func(at []cut) error { return g.fromChunk(ctx, number(at, grid), at) })
 }
 

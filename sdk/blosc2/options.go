@@ -9,6 +9,7 @@ import (
 type Options struct {
 	Plugins blosc.Plugins // codecs and filters that are not built in
 	Limits  Limits
+	Workers int // chunks that one NDArray.Slice decodes at once; 0: 1
 	// Write opens for writing too. One handle of a container writes at a time:
 	// nothing keeps two from losing each other's commits.
 	Write      bool

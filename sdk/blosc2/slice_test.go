@@ -45,8 +45,12 @@ func TestSlicesOfEveryArray(t *testing.T) {
 			continue
 		}
 		arrays++
+		c, err = blosc2.Open(t.Context(), fs, e.File, blosc2.Options{Workers: 3})
+		require.NoError(t, err)
+		b := c.(*blosc2.NDArray)
 		all, err := a.Slice(t.Context(), nil, nil)
 		if err != nil {
+			_, err := b.Slice(t.Context(), nil, nil)
 			require.ErrorIs(t, err, fault.ErrUnsupported)
 			continue
 		}
@@ -58,7 +62,11 @@ func TestSlicesOfEveryArray(t *testing.T) {
 			got, err := a.Slice(t.Context(), spans, []byte("head"))
 			require.NoError(t, err, "%s %v", e.File, spans)
 			require.Equal(t, "head"+string(naive(all, e.Shape, a.DType().Size(), spans)), string(got), "%s %v", e.File, spans)
+			again, err := b.Slice(t.Context(), spans, nil)
+			require.NoError(t, err)
+			require.Equal(t, string(got[4:]), string(again))
 		}
+		require.NoError(t, b.Close())
 		require.NoError(t, a.Close())
 		_, err = a.Slice(t.Context(), nil, nil)
 		require.ErrorIs(t, err, fault.ErrClosed)
