@@ -94,20 +94,24 @@ func (s *bloscLZScan) slot(i int) (*int32, uint32) {
 	return &s.table[word*2654435761>>s.shift], word
 }
 
-// at looks up the word at a position: where it was seen, and for how many
-// bytes; 0 if that is not worth it.
-func (s *bloscLZScan) at(i int) (slot *int32, seen, n int) {
-	slot, word := s.slot(i)
-	seen = int(*slot)
-	if i == seen || i-seen > bloscLZFar || binary.LittleEndian.Uint32(s.src[seen:]) != word {
-		return slot, 0, 0
+// match is for how many bytes position i is what was seen before, where the
+// first four are; 0 if that is not worth it.
+func (s *bloscLZScan) match(i, seen int) int {
+	if i == seen || i-seen > bloscLZFar {
+		return 0
 	}
 	// Readers of the C library want a literal last.
-	n = 4 + block.Same(s.src[i+4:len(s.src)-1], s.src[seen+4:])
+	n := 4 + block.Same(s.src[i+4:len(s.src)-1], s.src[seen+4:])
 	if n < s.least || i-seen > bloscLZNear && n < bloscLZWide {
-		return slot, 0, 0
+		return 0
 	}
-	return slot, seen, n
+	return n
+}
+
+// matches reports whether position i was seen before.
+func (s *bloscLZScan) matches(i int) bool {
+	slot, word := s.slot(i)
+	return binary.LittleEndian.Uint32(s.src[*slot:]) == word && s.match(i, int(*slot)) > 0
 }
 
 // append appends src as BloscLZ.
@@ -118,8 +122,13 @@ func (s *bloscLZScan) append(dst, src []byte) []byte {
 	from := 0              // of the literals before at
 	at := min(4, len(src)) // a stream begins with literals
 	for limit := len(src) - bloscLZTail; at < limit; {
-		slot, seen, n := s.at(at)
+		slot, word := s.slot(at)
+		seen := int(*slot)
 		*slot = int32(at)
+		n := 0
+		if binary.LittleEndian.Uint32(src[seen:]) == word {
+			n = s.match(at, seen)
+		}
 		if n == 0 {
 			at++
 			continue
@@ -129,7 +138,7 @@ func (s *bloscLZScan) append(dst, src []byte) []byte {
 		if n > bloscLZWide && end < limit {
 			// What comes next may have been seen together with the last
 			// bytes of this match, as in runs that take turns.
-			if _, _, after := s.at(end - 1); after > 0 || s.early {
+			if s.early || s.matches(end-1) {
 				end--
 			}
 			if s.early && at-seen == 1 {

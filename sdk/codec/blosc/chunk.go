@@ -125,11 +125,11 @@ func open(h Header, src source, o Options, apart bool) (*Chunk, error) {
 // supported reports what decoding needs and is not there.
 func (c *Chunk) supported() error {
 	if c.h.Codec > Zstd && c.o.Plugins.Codecs[c.h.Codec] == nil {
-		return unsupported(c.h.Codec.String() + " (codec " + strconv.Itoa(int(c.h.Codec)) + ") is a plugin")
+		return unsupported(c.h.Codec.String() + " is a plugin")
 	}
 	for _, f := range c.h.Filters {
 		if !f.ID.here() && c.o.Plugins.Filters[f.ID] == nil {
-			return unsupported(f.ID.String() + " (filter " + strconv.Itoa(int(f.ID)) + ") is a plugin")
+			return unsupported(f.ID.String() + " is a plugin")
 		}
 	}
 	return nil
@@ -172,7 +172,7 @@ func (c *Chunk) readDictionary() error {
 func (c *Chunk) start(i int) (int, error) {
 	at := int(int32(binary.LittleEndian.Uint32(c.starts[4*i:])))
 	if at < c.body() || at >= c.h.PackedSize {
-		return 0, blockError(i, corrupt("begins outside the chunk"))
+		return 0, corrupt("begins outside the chunk")
 	}
 	return at, nil
 }
@@ -206,7 +206,7 @@ func (c *Chunk) measure() error {
 	for i := range n {
 		at, err := c.start(i)
 		if err != nil {
-			return err
+			return blockError(i, err)
 		}
 		c.ends[i] = c.h.PackedSize
 		if i > 0 {
