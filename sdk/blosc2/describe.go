@@ -15,6 +15,7 @@ type FrameDescription struct {
 	Header Header
 	Shape  *Shape  // nil: not an array
 	Chunks int64   // how many
+	Dead   int64   // bytes of the data area that no chunk has; -1: not counted, because that takes many reads
 	Ratio  float64 // of decoded to stored bytes; 0: nothing is stored
 	Meta   []Metadata
 	VLMeta []Metadata
@@ -39,26 +40,38 @@ func metadata(name string, raw []byte) Metadata {
 
 // Describe returns a *FrameDescription. ErrCorrupt and ErrLimit for metadata
 // that cannot be decoded.
-func (s *SChunk) Describe(ctx context.Context) (rawjson.Value, error) { return s.describe(s.Kind()) }
+func (s *SChunk) Describe(ctx context.Context) (rawjson.Value, error) {
+	return s.describe(ctx, s.Kind())
+}
 
 // Describe returns a *FrameDescription.
-func (a *NDArray) Describe(context.Context) (rawjson.Value, error) { return a.s.describe(a.Kind()) }
+func (a *NDArray) Describe(ctx context.Context) (rawjson.Value, error) {
+	return a.s.describe(ctx, a.Kind())
+}
 
 // Describe returns a *FrameDescription, with the keys.
-func (e *EmbedStore) Describe(context.Context) (rawjson.Value, error) {
-	d, err := e.s.describe(e.Kind())
+func (e *EmbedStore) Describe(ctx context.Context) (rawjson.Value, error) {
+	d, err := e.s.describe(ctx, e.Kind())
 	if err == nil {
 		d.Keys, err = e.Keys()
 	}
 	return d, err
 }
 
-func (s *SChunk) describe(kind string) (*FrameDescription, error) {
+// fewChunks is how many headers of chunks a description reads.
+const fewChunks = 1 << 14
+
+func (s *SChunk) describe(ctx context.Context, kind string) (*FrameDescription, error) {
 	v, err := s.f.state()
 	if err != nil {
 		return nil, err
 	}
-	d := &FrameDescription{Kind: kind, Header: v.Header, Shape: v.shape, Chunks: v.chunks}
+	d := &FrameDescription{Kind: kind, Header: v.Header, Shape: v.shape, Chunks: v.chunks, Dead: -1}
+	if v.where.fs != nil && v.chunks <= fewChunks {
+		if d.Dead, err = s.Dead(ctx); err != nil {
+			d.Dead = -1 // a damaged chunk: the rest is worth to be told
+		}
+	}
 	if d.Header.BlockSize == 0 && v.first != nil {
 		d.Header.BlockSize = v.first.BlockSize
 	}
@@ -97,6 +110,9 @@ func (d *FrameDescription) WriteJSON(w *rawjson.Writer) {
 	w.Name("nchunks").Int(d.Chunks)
 	w.Name("nbytes").Int(h.Size)
 	w.Name("cbytes").Int(h.PackedSize)
+	if d.Dead >= 0 {
+		w.Name("dead").Int(d.Dead)
+	}
 	w.Name("ratio").Float(d.Ratio)
 	w.Name("contiguous").Bool(!h.Sparse)
 	w.Name("codec").String(blosc.Codec(h.Codec).String())
@@ -180,7 +196,7 @@ func (t *TreeStore) Describe(ctx context.Context) (rawjson.Value, error) {
 		var m *SChunk
 		if m, err = t.VLMeta(ctx, node); m != nil {
 			var f *FrameDescription
-			if f, err = m.describe(""); err == nil {
+			if f, err = m.describe(ctx, ""); err == nil {
 				d.VLMeta = append(d.VLMeta, NodeMetadata{node, f.VLMeta})
 			}
 			m.Close()
