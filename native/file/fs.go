@@ -164,7 +164,8 @@ func (s *FS) List(ctx context.Context, name string) ([]string, error) {
 	if err := storage.Ended(ctx, name); err != nil {
 		return nil, err
 	}
-	return readDir(s.root, name, storage.ValidKey)
+	names, err := readDir(s.root, name, storage.ValidKey)
+	return names, failure(path.Clean(name), err)
 }
 
 // SyncDir is FS's. It does nothing where directories need and take no sync

@@ -39,4 +39,20 @@ func TestTooManyOpen(t *testing.T) {
 		require.NoError(t, err)
 	}
 	require.Less(t, s.cache.len(), 25)
+
+	// So do listing and writing.
+	fill := func() {
+		for i := range 40 {
+			s.ReadRanges(ctx, strconv.Itoa(i), nil, "")
+		}
+	}
+	fill()
+	names, err := s.List(ctx, "")
+	require.NoError(t, err)
+	require.Len(t, names, 40)
+	fill()
+	_, err = s.Put(ctx, "0", []byte("y"), storage.Condition{})
+	require.NoError(t, err)
+	fill()
+	require.NoError(t, s.Delete(ctx, "1", storage.Condition{}))
 }

@@ -22,27 +22,31 @@ func (s *Store) List(ctx context.Context, prefix string) ([]string, error) {
 	if err := storage.Ended(ctx, prefix); err != nil {
 		return nil, err
 	}
-	names, err := readDir(s.root, prefix, func(name string) bool {
-		return storage.ValidKey(name) && !strings.HasPrefix(name, Temporary)
+	var names []string
+	err := s.room(func() (err error) {
+		names, err = readDir(s.root, prefix, func(name string) bool {
+			return storage.ValidKey(name) && !strings.HasPrefix(name, Temporary)
+		})
+		return err
 	})
-	if errors.Is(err, fault.ErrNotFound) {
+	if err = failure(path.Clean(prefix), err); errors.Is(err, fault.ErrNotFound) {
 		return []string{}, nil
 	}
 	return names, err
 }
 
 // readDir returns the names in a directory ("" is the root itself), sorted,
-// directories with a "/" at the end.
+// directories with a "/" at the end. Errors are the system's.
 func readDir(root *os.Root, dir string, wanted func(name string) bool) ([]string, error) {
 	dir = path.Clean(dir)
 	d, err := root.Open(dir)
 	if err != nil {
-		return nil, failure(dir, err)
+		return nil, err
 	}
 	defer d.Close()
 	entries, err := d.ReadDir(-1)
 	if err != nil {
-		return nil, failure(dir, err)
+		return nil, err
 	}
 	names := make([]string, 0, len(entries))
 	for _, e := range entries {

@@ -37,11 +37,11 @@ func (s *Store) Put(ctx context.Context, key string, data []byte, c storage.Cond
 		return "", err
 	}
 	name := path.Join(path.Dir(key), Temporary+rand.Text())
-	if err := s.writeNew(name, data); err != nil {
+	if err := s.room(func() error { return s.writeNew(name, data) }); err != nil {
 		s.root.Remove(name)
 		return "", failure(key, err)
 	}
-	if err := s.root.Rename(name, key); err != nil {
+	if err := s.room(func() error { return s.root.Rename(name, key) }); err != nil {
 		s.root.Remove(name)
 		return "", failure(key, err)
 	}
@@ -65,7 +65,7 @@ func (s *Store) Delete(ctx context.Context, key string, c storage.Condition) err
 	if err := s.holds(ctx, key, c); err != nil {
 		return err
 	}
-	err = failure(key, s.root.Remove(key))
+	err = failure(key, s.room(func() error { return s.root.Remove(key) }))
 	if errors.Is(err, fault.ErrNotFound) {
 		return nil
 	}
@@ -78,7 +78,10 @@ func (s *Store) Delete(ctx context.Context, key string, c storage.Condition) err
 // holds checks a condition. The caller holds the directory's lock.
 func (s *Store) holds(ctx context.Context, key string, c storage.Condition) error {
 	if c.Absent {
-		_, err := s.root.Lstat(key)
+		err := s.room(func() error {
+			_, err := s.root.Lstat(key)
+			return err
+		})
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}
@@ -107,12 +110,14 @@ func (s *Store) writeNew(name string, data []byte) error {
 }
 
 func (s *Store) syncDir(dir string) error {
-	d, err := s.root.Open(dir)
-	if err != nil {
-		return failure(dir, err)
-	}
-	defer d.Close()
-	return failure(dir, syncDirectory(d))
+	return failure(dir, s.room(func() error {
+		d, err := s.root.Open(dir)
+		if err != nil {
+			return err
+		}
+		defer d.Close()
+		return syncDirectory(d)
+	}))
 }
 
 // lockFor takes the lock of a key's directory, which it makes if make is set,
@@ -126,11 +131,15 @@ func (s *Store) lockFor(ctx context.Context, key string, make bool) (unlock func
 	}
 	dir := path.Dir(key)
 	if make {
-		if err := s.root.MkdirAll(dir, 0o777); err != nil {
+		if err := s.room(func() error { return s.root.MkdirAll(dir, 0o777) }); err != nil {
 			return nil, failure(key, err)
 		}
 	}
-	lock, err := openLock(s.root, dir)
+	var lock *os.File
+	err = s.room(func() (err error) {
+		lock, err = openLock(s.root, dir)
+		return err
+	})
 	if err != nil {
 		return nil, failure(key, err)
 	}

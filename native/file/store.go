@@ -211,13 +211,11 @@ func (s *Store) open(key string) (*handle, error) {
 
 // openFile opens the file of a key, for one holder, outside the cache.
 func (s *Store) openFile(key string) (*handle, error) {
-	f, err := openRead(s.root, key)
-	if tooManyOpen(err) {
-		s.mu.Lock()
-		s.cache.shrink(s.cache.len() / 2)
-		s.mu.Unlock()
+	var f *os.File
+	err := s.room(func() (err error) {
 		f, err = openRead(s.root, key)
-	}
+		return err
+	})
 	if err != nil {
 		return nil, failure(key, err)
 	}
@@ -228,6 +226,19 @@ func (s *Store) openFile(key string) (*handle, error) {
 	}
 	h.checked.Store(int64(time.Since(s.epoch)))
 	return h, nil
+}
+
+// room calls do, which opens something, and calls it again after half of the
+// files that are kept have been closed if no more can be opened.
+func (s *Store) room(do func() error) error {
+	err := do()
+	if tooManyOpen(err) {
+		s.mu.Lock()
+		s.cache.shrink(s.cache.len() / 2)
+		s.mu.Unlock()
+		err = do()
+	}
+	return err
 }
 
 // keep puts h into the cache, or gives way to one that came first.
