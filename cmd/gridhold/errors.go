@@ -55,11 +55,23 @@ func report(stderr io.Writer, err error) int {
 	if errors.As(err, &f) {
 		status, err = f.status, f.err
 		if f.path != "" {
-			where = f.path + ": "
+			where = withoutSecrets(f.path) + ": "
 		}
 	}
 	fmt.Fprintf(stderr, "gridhold: %s%s\n", oneLine(where), oneLine(text(err)))
 	return status
+}
+
+// withoutSecrets takes from a URL what lets its holder in: a user and a
+// password, and the query, which may be a signature.
+func withoutSecrets(name string) string {
+	scheme, rest, ok := strings.Cut(name, "://")
+	if !ok {
+		return name
+	}
+	rest, _, _ = strings.Cut(rest, "?")
+	end := strings.IndexByte(rest+"/", '/')
+	return scheme + "://" + rest[strings.LastIndexByte(rest[:end], '@')+1:]
 }
 
 // text says what went wrong, without the name that stands in front of it.

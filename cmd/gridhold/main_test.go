@@ -180,3 +180,15 @@ func TestDamageIsNotAUsersWord(t *testing.T) {
 	require.Equal(t, statusFailed, report(&stderr, failed("a\nb", context.Canceled)))
 	require.Equal(t, "gridhold: a b: interrupted\n", stderr.String())
 }
+
+func TestNoSecretsInErrors(t *testing.T) {
+	r := gridhold(t, "info", "http://user:word@127.0.0.1:1/a@b?sig=secret")
+	require.Equal(t, 1, r.status)
+	require.Contains(t, r.stderr, "gridhold: http://127.0.0.1:1/a@b: ")
+	for _, secret := range []string{"user", "word", "sig", "secret"} {
+		require.NotContains(t, r.stderr, secret)
+	}
+	for name, want := range map[string]string{"a?b": "a?b", "http://h": "http://h", "http://u@h": "http://h", "http://": "http://", "file:///a@b": "file:///a@b"} {
+		require.Equal(t, want, withoutSecrets(name))
+	}
+}
