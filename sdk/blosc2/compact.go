@@ -7,7 +7,7 @@ import (
 	"github.com/gridhold/gridhold/sdk/storage"
 )
 
-// Dead returns how many bytes of the data area no chunk has: what commits left
+// Dead returns how many bytes of the frame nothing leads to: what commits left
 // behind. It reads the header of every chunk. Errors are those of Chunk.
 func (s *SChunk) Dead(ctx context.Context) (int64, error) {
 	var dead int64
@@ -19,13 +19,16 @@ func (s *SChunk) Dead(ctx context.Context) (int64, error) {
 }
 
 func (v *view) dead(ctx context.Context) (int64, error) {
-	dead := v.dataLen()
+	if v.Sparse {
+		return 0, nil
+	}
+	dead := v.FrameLen - v.HeaderLen - v.indexed - int64(len(v.tail))
 	for i := range v.chunks {
 		e, err := v.index.at(i)
 		if err != nil {
 			return 0, err
 		}
-		if v.Sparse || e.value() < 0 {
+		if e.value() < 0 {
 			continue
 		}
 		h, err := v.chunkHeader(ctx, i)

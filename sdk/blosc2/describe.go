@@ -15,7 +15,7 @@ type FrameDescription struct {
 	Header Header
 	Shape  *Shape  // nil: not an array
 	Chunks int64   // how many
-	Dead   int64   // bytes of the data area that no chunk has; -1: not counted, because that takes many reads
+	Dead   int64   // bytes that nothing leads to; -1: not counted, because that takes many reads
 	Ratio  float64 // of decoded to stored bytes; 0: nothing is stored
 	Meta   []Metadata
 	VLMeta []Metadata
