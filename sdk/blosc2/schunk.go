@@ -2,6 +2,7 @@ package blosc2
 
 import (
 	"context"
+	"iter"
 	"strconv"
 
 	"github.com/gridhold/gridhold/sdk/blosc2/msgpack"
@@ -85,6 +86,25 @@ func (s *SChunk) Chunk(ctx context.Context, i int64, dst []byte) ([]byte, error)
 		return err
 	})
 	return out, err
+}
+
+// Chunks gives the decoded bytes of each chunk in turn, which are the caller's
+// until the next. It ends with the first error, which is one of Chunk's.
+func (s *SChunk) Chunks(ctx context.Context) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		var buf []byte
+		for i := int64(0); i < s.NumChunks(); i++ {
+			b, err := s.Chunk(ctx, i, buf[:0])
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if !yield(b, nil) {
+				return
+			}
+			buf = b
+		}
+	}
 }
 
 // EncodedChunk returns chunk i as it is stored: a Blosc2 chunk. Of one that is

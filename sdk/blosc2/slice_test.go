@@ -118,6 +118,12 @@ func TestItemsOfEverySChunk(t *testing.T) {
 		s := c.(*blosc2.SChunk)
 		all := make([]byte, s.Header().Size)
 		require.NoError(t, s.ReadBytes(t.Context(), 0, all))
+		var chunks []byte
+		for b, err := range s.Chunks(t.Context()) {
+			require.NoError(t, err)
+			chunks = append(chunks, b...)
+		}
+		require.Equal(t, string(all), string(chunks))
 		for range 20 {
 			start := r.Int64N(s.Len() + 1)
 			stop := start + r.Int64N(s.Len()-start+1)
