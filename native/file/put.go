@@ -48,8 +48,34 @@ func (s *Store) Put(ctx context.Context, key string, data []byte, c storage.Cond
 	if err := s.syncDir(path.Dir(key)); err != nil {
 		return "", err
 	}
-	info, err := s.read(ctx, key, "", func(*handle, int64) error { return nil })
-	return info.Version, err
+	return s.adopt(key)
+}
+
+// adopt opens the file that was just put in place and returns its version. A
+// read would wait until a change could not go unseen any more; but this file
+// is new, and whoever writes through a Store makes another one.
+func (s *Store) adopt(key string) (storage.Version, error) {
+	h, err := s.openFile(key)
+	if err != nil {
+		return "", err
+	}
+	defer h.release()
+	now, _, err := fstat(h.file, h.fd)
+	if err != nil {
+		return "", failure(key, err)
+	}
+	fresh := &state{stat: now, version: now.version(false)}
+	h.known.Store(fresh)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return "", fault.New(fault.ErrClosed, "store", key, "")
+	}
+	if old := s.cache.byKey[key]; old != nil {
+		s.cache.drop(old)
+	}
+	s.cache.put(h)
+	return fresh.version, nil
 }
 
 // Delete is Putter's. It leaves directories, empty ones too.

@@ -111,6 +111,12 @@ func (s *Store) ReadInto(ctx context.Context, key string, off int64, dst []byte,
 	return n, info, err
 }
 
+// Check is Checker's: one system call where the file is open.
+func (s *Store) Check(ctx context.Context, key string, want storage.Version) error {
+	_, err := s.read(ctx, key, want, func(*handle, int64) error { return nil })
+	return err
+}
+
 // ReadRanges is Store's.
 func (s *Store) ReadRanges(ctx context.Context, key string, rs []storage.Range, want storage.Version) ([][]byte, storage.ObjectInfo, error) {
 	if err := storage.CheckRead(ctx, key, rs); err != nil {

@@ -124,6 +124,15 @@ func (m *Memory) at(key string, want Version) (memoryObject, ObjectInfo, error) 
 	return o, info, nil
 }
 
+// Check is Checker's.
+func (m *Memory) Check(ctx context.Context, key string, want Version) error {
+	if err := CheckRead(ctx, key, nil); err != nil {
+		return err
+	}
+	_, _, err := m.at(key, want)
+	return err
+}
+
 // List is Lister's.
 func (m *Memory) List(ctx context.Context, prefix string) ([]string, error) {
 	if err := CheckPrefix(prefix); err != nil {

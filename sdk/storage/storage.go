@@ -74,6 +74,14 @@ type SharedReader interface {
 	ReadShared(ctx context.Context, key string, rs []Range, want Version, reload bool) ([][]byte, ObjectInfo, error)
 }
 
+// Checker is an optional power of a Store that can cheaply tell whether an
+// object is still the one that was read.
+type Checker interface {
+	// Check returns nil if the object has the wanted version, which is not
+	// empty: ErrStale if it has another, ErrNotFound if there is none.
+	Check(ctx context.Context, key string, want Version) error
+}
+
 // Lister is an optional power of a Store.
 type Lister interface {
 	// List returns the names directly under prefix ("" or ending in "/"),

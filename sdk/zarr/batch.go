@@ -80,12 +80,13 @@ func (a *Array) batchOfShard(ctx context.Context, which []int, places []place, o
 		if err != nil {
 			return err
 		}
-		parts := make([]part, 0, len(which))
+		parts, empty := make([]part, 0, len(which)), false
 		lo := make([]int64, len(s.sub))
 		for _, i := range which {
 			p := part{i: places[i].inner, lo: lo, hi: s.sub, out: cOrder(out[i], s.sub, s.elem.size)}
 			off, n, ok := x.at(p.i)
 			if !ok {
+				empty = true
 				fillAll(out[i], a.meta.fill)
 				continue
 			}
@@ -93,6 +94,9 @@ func (a *Array) batchOfShard(ctx context.Context, which []int, places []place, o
 			if parts, err = r.add(ctx, a.refOf(x, places[i].shard), parts, p); err != nil {
 				break
 			}
+		}
+		if err == nil && empty {
+			err = a.refOf(x, places[which[0]].shard).from.check(ctx)
 		}
 		if err == nil && len(parts) > 0 {
 			err = r.decodeParts(ctx, a.refOf(x, places[which[0]].shard), parts)

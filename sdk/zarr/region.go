@@ -248,9 +248,11 @@ func (r reader) shard(ctx context.Context, ref shardRef, lo, hi []int64, out vie
 	}
 	nested := s.inner.sharding() != nil && len(s.inner.bytes) == 0
 	var batch []part
+	empty := false
 	err = eachPart(ref, lo, hi, out, func(p part) error {
 		off, n, ok := x.at(p.i)
 		if !ok {
+			empty = true
 			fillBox(p.out, extent(p.lo, p.hi), s.elem.fill)
 			return nil
 		}
@@ -265,6 +267,11 @@ func (r reader) shard(ctx context.Context, ref shardRef, lo, hi []int64, out vie
 	})
 	if err != nil {
 		return err
+	}
+	if empty {
+		if err := ref.from.check(ctx); err != nil {
+			return err
+		}
 	}
 	return r.decodeParts(ctx, ref, batch)
 }

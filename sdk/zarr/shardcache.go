@@ -26,10 +26,10 @@ const defaultBudget = 256 << 20
 // lock, and carries the version of the object that it came from: where the
 // store knows versions, a shard that was replaced is noticed, its index is
 // loaded anew, and the read is tried once more. A subchunk that is not stored
-// according to a kept index is not asked for, so a shard that has it by now is
-// noticed only when another subchunk of it is read. Call Invalidate or Clear
-// after writing to a shard that was read through the cache, and after any
-// change where the store knows no versions.
+// according to a kept index is asked for only of stores that tell cheaply
+// whether the shard is still the same (storage.Checker: directories, memory).
+// Of others, and of a missing shard that is remembered, call Invalidate or
+// Clear after a write; also after any change where the store knows no versions.
 type ShardCache struct {
 	array    identity
 	remember bool

@@ -335,3 +335,37 @@ func TestFailuresAreNotFillValues(t *testing.T) {
 		require.Equal(t, sub8(0, 0), got)
 	}
 }
+
+// A subchunk that a kept index calls empty is there once it has been written.
+func TestWrittenSubchunkIsSeenThroughAKeptIndex(t *testing.T) {
+	m := storage.NewMemory()
+	_, err := zarr.CreateArray(t.Context(), m, "", zarr.ArraySpec{Shape: at(8), ChunkShape: at(8), SubchunkShape: at(2), DataType: "uint16"}, zarr.Options{})
+	require.NoError(t, err)
+	w, a := open(t, m), open(t, m)
+	require.NoError(t, w.StoreSubchunk(t.Context(), at(0), u16(1, 2)))
+	o := zarr.ReadOptions{Cache: a.ShardCache(zarr.CacheOptions{})}
+	for k := int64(1); k < 4; k++ {
+		got, err := a.RetrieveSubchunk(t.Context(), at(k), o)
+		require.NoError(t, err)
+		require.Equal(t, u16(0, 0), got)
+		require.NoError(t, w.StoreSubchunk(t.Context(), at(k), u16(7, uint16(k))))
+		switch k {
+		case 1:
+			got, err = a.RetrieveSubchunk(t.Context(), at(k), o)
+		case 2:
+			got, err = a.RetrieveRegion(t.Context(), at(2*k), at(2*k+2), o)
+		case 3:
+			var all [][]byte
+			all, err = a.RetrieveSubchunks(t.Context(), [][]int64{at(k)}, o)
+			got = all[0]
+		}
+		require.NoError(t, err)
+		require.Equal(t, u16(7, uint16(k)), got)
+		stored, err := a.RetrieveEncodedSubchunk(t.Context(), at(k), o)
+		require.NoError(t, err)
+		require.NotNil(t, stored)
+		_, ok, err := a.Locate(t.Context(), at(k), o)
+		require.NoError(t, err)
+		require.True(t, ok)
+	}
+}

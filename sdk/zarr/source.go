@@ -79,6 +79,18 @@ func (s source) readJoined(ctx context.Context, rs []storage.Range, buf *[]byte)
 	return bs, err
 }
 
+// check makes sure that the object is still the one that its index came from,
+// where nothing of it is read: an index says of a subchunk that it is empty,
+// and is wrong once another writer has put it there. Only stores that can
+// tell cheaply are asked; see ShardCache.
+func (s source) check(ctx context.Context) error {
+	c, ok := s.store.(storage.Checker)
+	if !ok || s.version == "" { // in memory, the store is nil and ok false
+		return nil
+	}
+	return s.gone(c.Check(ctx, s.key, s.version))
+}
+
 // gone turns "not found" into ErrStale where ranges of the object were known:
 // it was there when its index was read.
 func (s source) gone(err error) error {

@@ -126,8 +126,12 @@ var scratch = sync.Pool{New: func() any { return new([]byte) }}
 // in memory. Those of a variable length are not told from each other: their
 // arena is gone.
 func (a *Array) readSubchunk(ctx context.Context, x *ShardIndex, i, n int64, dst []byte) ([]byte, error) {
+	from := source{store: a.store, key: x.key, version: x.info.Version}
 	off, stored, ok := x.at(i)
 	if !ok {
+		if err := from.check(ctx); err != nil {
+			return nil, err
+		}
 		out := buffer(dst, n)
 		fillAll(out, a.meta.fill)
 		return out, nil
@@ -139,7 +143,6 @@ func (a *Array) readSubchunk(ctx context.Context, x *ShardIndex, i, n int64, dst
 	if err := a.o.Limits.check("stored subchunk", stored, true); err != nil {
 		return nil, err
 	}
-	from := source{store: a.store, key: x.key, version: x.info.Version}
 	ar := newArena(a.meta.elem.variable, a.meta.fill)
 	order := a.meta.codecs.order
 	if !c.copies && order == nil { // decoding gives back the buffer that was read into
@@ -211,15 +214,18 @@ func (a *Array) RetrieveEncodedSubchunk(ctx context.Context, idx []int64, o Read
 		if err != nil {
 			return nil, err
 		}
+		from := source{store: a.store, key: x.key, version: x.info.Version}
 		off, n, ok := x.at(at.inner)
-		if !ok {
-			return nil, nil
-		}
 		if err := a.o.Limits.check("stored subchunk", n, true); err != nil {
 			return nil, err
 		}
-		out := buffer(o.Dst, n)
-		err = source{store: a.store, key: x.key, version: x.info.Version}.readInto(ctx, off, out)
+		var out []byte
+		if ok {
+			out = buffer(o.Dst, n)
+			err = from.readInto(ctx, off, out)
+		} else {
+			err = from.check(ctx)
+		}
 		if err == nil {
 			return out, nil
 		}
@@ -277,6 +283,11 @@ func (a *Array) Locate(ctx context.Context, idx []int64, o ReadOptions) (Locatio
 		return Location{}, false, err
 	}
 	x, err := a.index(ctx, at, o, 0)
+	if err == nil {
+		if _, _, ok := x.at(at.inner); !ok && again(source{store: a.store, key: x.key, version: x.info.Version}.check(ctx), 0) {
+			x, err = a.index(ctx, at, o, 1)
+		}
+	}
 	if err != nil {
 		return Location{}, false, err
 	}
