@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"testing"
 
@@ -132,7 +133,11 @@ func TestFramesLikeTheModel(t *testing.T) {
 	disk, err := file.OpenFS(t.TempDir())
 	require.NoError(t, err)
 	defer disk.Close()
-	for _, fs := range []storage.FS{storage.NewMemoryFS(0), disk} {
+	systems := []storage.FS{storage.NewMemoryFS(0), disk}
+	if runtime.GOOS == "wasip1" { // where a file cannot be put in place without replacing
+		systems = systems[:1]
+	}
+	for _, fs := range systems {
 		for seed := range uint64(12) {
 			r := rand.New(rand.NewPCG(seed, 9))
 			sparse, varying := seed%2 == 1, seed%3 == 2
