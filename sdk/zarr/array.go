@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 
-	"github.com/gridhold/gridhold/sdk/codec"
 	"github.com/gridhold/gridhold/sdk/fault"
 	"github.com/gridhold/gridhold/sdk/storage"
 )
@@ -12,7 +11,7 @@ import (
 // Options are those of opening. The zero value is the advice.
 type Options struct {
 	Limits Limits                      // zero: the defaults
-	Codecs CodecSource                 // asked before the built-in codecs; nil: none
+	Codecs CodecSource                 // asked before those of UseCodecs and the built-in ones; nil: none
 	Tick   func(context.Context) error // called between chunks of a long read; an error ends it. nil: none
 	// SubchunkOrder is how a writer lays the subchunks of a shard out; readers
 	// do not care.
@@ -59,13 +58,6 @@ func (l Limits) check(what string, n int64, ok bool) error {
 		return fault.New(fault.ErrLimit, "zarr", what, "has "+itoa(n)+" bytes, over the limit of "+itoa(l.chunk()))
 	}
 	return nil
-}
-
-// CodecSource finds codecs by the names that metadata uses.
-type CodecSource interface {
-	// BytesCodec returns a codec for a configuration (nil if absent);
-	// ErrUnsupported leaves the name to the built-in codecs.
-	BytesCodec(name string, configuration json.RawMessage) (codec.Bytes, error)
 }
 
 // Array is an array of a store, opened for reading. Its methods may be

@@ -24,10 +24,10 @@ func (a *Array) RetrieveSubchunks(ctx context.Context, idxs [][]int64, o ReadOpt
 	}
 	out := make([][]byte, len(idxs))
 	if !a.byRange || a.meta.elem.variable || a.meta.codecs.order != nil {
-		return out, parallel(len(idxs), chunksAtOnce, func(i int) (err error) {
+		return whole(out, parallel(len(idxs), chunksAtOnce, func(i int) (err error) {
 			out[i], err = a.RetrieveSubchunk(ctx, idxs[i], o)
 			return err
-		})
+		}))
 	}
 	n := a.meta.codecs.size(a.shards.sub)
 	if err := a.o.Limits.check("subchunk", n, true); err != nil {
@@ -37,9 +37,17 @@ func (a *Array) RetrieveSubchunks(ctx context.Context, idxs [][]int64, o ReadOpt
 		out[i] = make([]byte, n)
 	}
 	shards := byShard(places)
-	return out, parallel(len(shards), chunksAtOnce, func(k int) error {
+	return whole(out, parallel(len(shards), chunksAtOnce, func(k int) error {
 		return a.batchOfShard(ctx, shards[k], places, out, o)
-	})
+	}))
+}
+
+// whole returns a batch if all of it was read.
+func whole(out [][]byte, err error) ([][]byte, error) {
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
 }
 
 // places finds the subchunks of a batch.

@@ -174,11 +174,8 @@ func (p *chainParser) finish(field string) (*chain, error) {
 }
 
 func newBytesCodec(e extension, o Options) (codec.Bytes, error) {
-	if o.Codecs != nil {
-		b, err := o.Codecs.BytesCodec(e.name, e.raw)
-		if err == nil || fault.CodeOf(err) != fault.CodeUnsupported {
-			return b, err
-		}
+	if b, err := o.callersCodec(e.name, e.raw); b != nil || err != nil {
+		return b, err
 	}
 	return codec.New(e.name, e.raw)
 }

@@ -1,6 +1,7 @@
 package zarr_test
 
 import (
+	"context"
 	"path/filepath"
 	"testing"
 
@@ -44,4 +45,28 @@ func TestCopyOfEveryArray(t *testing.T) {
 			require.Equal(t, src.FillValue(), dst.FillValue())
 		})
 	}
+}
+
+// An empty .zattrs is damage, also where a store answers no bytes with nil.
+func TestEmptyAttributesOfV2(t *testing.T) {
+	m := storage.NewMemory()
+	m.Set(".zgroup", []byte(`{"zarr_format":2}`))
+	_, err := zarr.OpenGroup(t.Context(), m, "", zarr.Options{})
+	require.NoError(t, err)
+	m.Set(".zattrs", nil)
+	_, err = zarr.OpenGroup(t.Context(), nilWhereEmpty{m}, "", zarr.Options{})
+	require.ErrorIs(t, err, fault.ErrCorrupt)
+	require.Contains(t, err.Error(), ".zattrs")
+}
+
+type nilWhereEmpty struct{ *storage.Memory }
+
+func (s nilWhereEmpty) ReadRanges(ctx context.Context, key string, rs []storage.Range, want storage.Version) ([][]byte, storage.ObjectInfo, error) {
+	bs, info, err := s.Memory.ReadRanges(ctx, key, rs, want)
+	for i := range bs {
+		if len(bs[i]) == 0 {
+			bs[i] = nil
+		}
+	}
+	return bs, info, err
 }

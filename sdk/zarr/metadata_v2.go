@@ -30,7 +30,7 @@ func parseV2(name string, raw, attributes []byte, o Options) (*metadata, error) 
 	m := &metadata{format: 2, raw: raw, node: "group", attributes: json.RawMessage("{}")}
 	if attributes != nil {
 		if _, err := parseObject(attributes); err != nil {
-			return nil, err
+			return nil, malformed(".zattrs", err.Error())
 		}
 		m.attributes = compact(attributes)
 	}
@@ -197,11 +197,8 @@ func objectCodec(filters []v2Codec) string {
 // bytesCodecV2 asks the caller's codecs by the name that v3 gives to those of
 // v2, then the built-in ones.
 func (p *chainParser) bytesCodecV2(c v2Codec) (codec.Bytes, error) {
-	if p.o.Codecs != nil {
-		b, err := p.o.Codecs.BytesCodec("numcodecs."+c.id, c.raw)
-		if err == nil || fault.CodeOf(err) != fault.CodeUnsupported {
-			return b, err
-		}
+	if b, err := p.o.callersCodec("numcodecs."+c.id, c.raw); b != nil || err != nil {
+		return b, err
 	}
 	return codec.NewV2(c.id, c.raw)
 }

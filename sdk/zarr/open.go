@@ -54,8 +54,13 @@ func openV2(ctx context.Context, st storage.Store, path string, o Options) (Node
 			return nil, err
 		}
 		attributes, _, err := storage.ReadAll(ctx, st, prefixOf(path)+".zattrs", maxMetadata)
-		if err != nil && !errors.Is(err, fault.ErrNotFound) {
+		switch {
+		case errors.Is(err, fault.ErrNotFound):
+			attributes = nil
+		case err != nil:
 			return nil, err
+		case attributes == nil:
+			attributes = []byte{} // there, and empty: a store may answer that with nil
 		}
 		m, err := parseV2(name, raw, attributes, o)
 		if err != nil {

@@ -82,8 +82,11 @@ func (a *Array) box(ctx context.Context, start, stop []int64, o ReadOptions) ([]
 		return out, nil
 	}
 	err := a.fillView(ctx, ar, start, stop, cOrder(out, n, item), o)
-	if err != nil || ar == nil {
-		return out, err
+	if err != nil {
+		return nil, err
+	}
+	if ar == nil {
+		return out, nil
 	}
 	return ar.flatten(out, o.Dst, a.o.Limits.chunk())
 }

@@ -58,8 +58,11 @@ func (a *Array) RetrieveSelection(ctx context.Context, axes []Along, o ReadOptio
 		}
 		return a.selectBox(ctx, ar, pick, target, o)
 	})
-	if err != nil || ar == nil {
-		return out, err
+	if err != nil {
+		return nil, err
+	}
+	if ar == nil {
+		return out, nil
 	}
 	return ar.flatten(out, result, a.o.Limits.chunk())
 }
