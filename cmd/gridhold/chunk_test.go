@@ -20,7 +20,7 @@ func TestChunks(t *testing.T) {
 			continue // tens of thousands of elements add time and nothing else
 		}
 		t.Run(n.Name, func(t *testing.T) {
-			a, _, err := session(t, e, n.Path)
+			a, _, err := openFixture(t, e, n.Path)
 			require.NoError(t, err)
 			d := a.shape()
 			var whole bytes.Buffer
@@ -81,7 +81,7 @@ func TestChunkKeys(t *testing.T) {
 	arrays, _ := manifest(t)
 	e := startEngine(t, "native")
 	for _, n := range arrays {
-		a, _, err := session(t, e, n.Path)
+		a, _, err := openFixture(t, e, n.Path)
 		require.NoError(t, err)
 		found := 0
 		each(a.shape().ChunkGridShape, func(at []int64) {

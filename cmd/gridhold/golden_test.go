@@ -78,9 +78,9 @@ func TestGroups(t *testing.T) {
 	}
 }
 
-// session is an engine on one fixture, in this process: for the many reads
+// openFixture is an engine on one fixture, in this process: for the many reads
 // of single subchunks.
-func session(t *testing.T, e engine, path string) (array, *file.Store, error) {
+func openFixture(t *testing.T, e engine, path string) (array, *file.Store, error) {
 	t.Helper()
 	st, err := file.Open(filepath.Join(fixtures, path), file.Options{})
 	require.NoError(t, err)
@@ -112,7 +112,7 @@ func TestSubchunks(t *testing.T) {
 				continue
 			}
 			t.Run(engine+"/"+n.Name, func(t *testing.T) {
-				a, st, err := session(t, e, n.Path)
+				a, st, err := openFixture(t, e, n.Path)
 				require.NoError(t, err)
 				core, err := zarr.OpenArray(t.Context(), st, "", zarr.Options{})
 				require.NoError(t, err)
@@ -288,9 +288,9 @@ func affordable(t *testing.T, engine string, c cost) {
 // every one that can is that of the undamaged array.
 func damagedSubchunk(t *testing.T, e engine, c golden.Corrupt, base golden.Node) []int64 {
 	t.Helper()
-	right, _, err := session(t, e, base.Path)
+	right, _, err := openFixture(t, e, base.Path)
 	require.NoError(t, err)
-	a, _, err := session(t, e, c.Path)
+	a, _, err := openFixture(t, e, c.Path)
 	if err != nil { // none of it can
 		return make([]int64, len(base.Shape))
 	}
