@@ -312,6 +312,16 @@ def test_rewritten_shard_is_noticed(objects):
         assert (array.retrieve_subchunk((1, 1), shard_cache=cache) == 7).all()
 
 
+def test_written_subchunk_is_seen_through_a_kept_index(objects):
+    without = sharded(VALUES, SHARD, SUB, codec="gzip", skip={(0, 0), (1, 1)})["c/0/0"]
+    store = gridhold.MemoryStore({**objects, "c/0/0": without})
+    with gridhold.open_array(store) as array:
+        cache = array.shard_cache()
+        assert (array.retrieve_subchunk((0, 0), shard_cache=cache) == 7).all()
+        store.put("c/0/0", objects["c/0/0"])
+        assert np.array_equal(array.retrieve_subchunk((0, 0), shard_cache=cache), block(VALUES, (0, 0)))
+
+
 def test_shard_that_never_stands_still(objects):
     class Restless(gridhold.MemoryStore):
         def read_ranges(self, key, ranges, version):

@@ -80,10 +80,13 @@ class Host:
             entries = table.entries
             found = [(entries[2 * i], entries[2 * i + 1]) for i in slots]
             ranges = [span for span in found if span[1] != EMPTY]
-            if not ranges:
-                return [None] * len(slots)
             try:
+                # Also without ranges: the table calls a subchunk empty, and is
+                # wrong once another writer has put it there. A local store is
+                # asked whether the shard is still the same.
                 answer = self._lent.now(table.key, ranges, table.version, self._runtime.may_block)
+                if not ranges:
+                    return [None] * len(slots)
                 if answer is None:
                     answer = await self._runtime.read(self._lent, table.key, ranges, table.version)
             except (StaleError, NotFoundError):  # NotFound: the shard has gone since
