@@ -183,7 +183,10 @@ export const sharing = {
     await Promise.all(Array.from({ length: 32 }, reader));
     ok(ends.right > 500 && ends.aborted > 50 && ends.failed > 50, JSON.stringify(ends));
     store.before = () => {};
-    equal((await arr.retrieveSubchunk([9, 9], { shardCache })).data, subchunk(9, 9), 'after the storm');
+    // A load that an aborted reader began may still be on its way to its bad
+    // luck, and takes along who joins it. The next one is a new load.
+    const calm = () => arr.retrieveSubchunk([9, 9], { shardCache });
+    equal((await calm().catch(calm)).data, subchunk(9, 9), 'after the storm');
   },
 };
 
