@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"runtime"
+	"slices"
 	"strconv"
 	"sync"
 
@@ -24,7 +25,7 @@ func Copy(ctx context.Context, dst, src *Array, progress func(Copied)) error {
 	if from, to := typeText(src.meta.dtype), typeText(dst.meta.dtype); from != to {
 		return fault.New(fault.ErrInvalid, "zarr", "copy", "from "+from+" to "+to)
 	}
-	if !equal(dst.Shape(), src.Shape()) {
+	if !slices.Equal(dst.Shape(), src.Shape()) {
 		return fault.New(fault.ErrInvalid, "zarr", "copy", "from shape "+tuple(src.Shape())+" to "+tuple(dst.Shape()))
 	}
 	cache := src.ShardCache(CacheOptions{})

@@ -70,3 +70,16 @@ func (s nilWhereEmpty) ReadRanges(ctx context.Context, key string, rs []storage.
 	}
 	return bs, info, err
 }
+
+func TestCopyBetweenUnlikeArrays(t *testing.T) {
+	m := storage.NewMemory()
+	create := func(path, dtype string, shape ...int64) *zarr.Array {
+		a, err := zarr.CreateArray(t.Context(), m, path, zarr.ArraySpec{Shape: shape, ChunkShape: shape, DataType: dtype}, zarr.Options{})
+		require.NoError(t, err)
+		return a
+	}
+	one, two, bytes := create("one", "uint16", 4), create("two", "uint16", 4, 4), create("bytes", "uint8", 4)
+	require.ErrorIs(t, zarr.Copy(t.Context(), two, one, nil), fault.ErrInvalid)
+	require.ErrorIs(t, zarr.Copy(t.Context(), one, two, nil), fault.ErrInvalid)
+	require.ErrorIs(t, zarr.Copy(t.Context(), one, bytes, nil), fault.ErrInvalid)
+}

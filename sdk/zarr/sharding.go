@@ -3,6 +3,7 @@ package zarr
 import (
 	"context"
 	"encoding/json"
+	"slices"
 
 	"github.com/gridhold/gridhold/sdk/fault"
 )
@@ -24,6 +25,7 @@ type sharding struct {
 
 // layout is what follows from the shape of a shard.
 type layout struct {
+	shape     []int64 // of the shard
 	per       []int64 // subchunks per axis
 	count     int64   // of subchunks
 	indexSize int64   // bytes of the index as stored
@@ -78,10 +80,10 @@ func parseLocation(field string, raw json.RawMessage) (atStart bool, err error) 
 
 // layout works out a shard's layout from its shape.
 func (s *sharding) layout(shape []int64) (layout, error) {
-	if s.regular.per != nil && len(shape) == len(s.sub) && equal(permuteBack(s.regular.per, s.sub), shape) {
+	if s.regular.per != nil && slices.Equal(s.regular.shape, shape) {
 		return s.regular, nil
 	}
-	l := layout{per: gridShape(shape, s.sub)}
+	l := layout{shape: slices.Clone(shape), per: gridShape(shape, s.sub)}
 	var ok bool
 	if l.count, ok = product(l.per...); !ok || l.count > maxAlloc*int64(8) {
 		return l, fault.New(fault.ErrLimit, "metadata", "index", "a shard of "+tuple(l.per)+" subchunks has too large an index")
@@ -95,24 +97,6 @@ func (s *sharding) layout(shape []int64) (layout, error) {
 		return l, fault.New(fault.ErrLimit, "metadata", "index", "an index of "+itoa(l.indexSize)+" bytes is over the limit of "+itoa(s.limit))
 	}
 	return l, nil
-}
-
-// permuteBack multiplies counts with block edges: the shape that they cover.
-func permuteBack(per, sub []int64) []int64 {
-	shape := make([]int64, len(per))
-	for i := range per {
-		shape[i] = per[i] * sub[i]
-	}
-	return shape
-}
-
-func equal(a, b []int64) bool {
-	for i := range a {
-		if a[i] != b[i] {
-			return false
-		}
-	}
-	return len(a) == len(b)
 }
 
 // decode decodes a whole shard that lies in memory.

@@ -115,6 +115,11 @@ func (a *Array) index(ctx context.Context, at place, o ReadOptions, attempt int)
 	return shardIndex(ctx, o.Cache, a.shardRef(idx, fresh))
 }
 
+// object is the object that an index came from, in that version.
+func (a *Array) object(x *ShardIndex) source {
+	return source{store: a.store, key: x.key, version: x.info.Version}
+}
+
 // again reports whether a read is to be tried once more: the shard was
 // replaced after its index had been read.
 func again(err error, attempt int) bool { return attempt == 0 && errors.Is(err, fault.ErrStale) }
@@ -126,7 +131,7 @@ var scratch = sync.Pool{New: func() any { return new([]byte) }}
 // in memory. Those of a variable length are not told from each other: their
 // arena is gone.
 func (a *Array) readSubchunk(ctx context.Context, x *ShardIndex, i, n int64, dst []byte) ([]byte, error) {
-	from := source{store: a.store, key: x.key, version: x.info.Version}
+	from := a.object(x)
 	off, stored, ok := x.at(i)
 	if !ok {
 		if err := from.check(ctx); err != nil {
@@ -214,7 +219,7 @@ func (a *Array) RetrieveEncodedSubchunk(ctx context.Context, idx []int64, o Read
 		if err != nil {
 			return nil, err
 		}
-		from := source{store: a.store, key: x.key, version: x.info.Version}
+		from := a.object(x)
 		off, n, ok := x.at(at.inner)
 		if err := a.o.Limits.check("stored subchunk", n, true); err != nil {
 			return nil, err
@@ -284,7 +289,7 @@ func (a *Array) Locate(ctx context.Context, idx []int64, o ReadOptions) (Locatio
 	}
 	x, err := a.index(ctx, at, o, 0)
 	if err == nil {
-		if _, _, ok := x.at(at.inner); !ok && again(source{store: a.store, key: x.key, version: x.info.Version}.check(ctx), 0) {
+		if _, _, ok := x.at(at.inner); !ok && again(a.object(x).check(ctx), 0) {
 			x, err = a.index(ctx, at, o, 1)
 		}
 	}
