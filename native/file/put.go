@@ -142,7 +142,7 @@ func (s *Store) syncDir(dir string) error {
 			return err
 		}
 		defer d.Close()
-		return syncDirectory(d)
+		return syncDir(d)
 	}))
 }
 

@@ -12,6 +12,3 @@ import (
 func openLock(root *os.Root, dir string) (*os.File, error) {
 	return root.OpenFile(path.Join(dir, Temporary+"lock"), os.O_RDWR|os.O_CREATE, 0o666)
 }
-
-// syncDirectory does nothing: here directories cannot be synced.
-func syncDirectory(*os.File) error { return nil }

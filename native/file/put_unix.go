@@ -6,5 +6,3 @@ import "os"
 
 // openLock opens what writers of a directory lock: the directory itself.
 func openLock(root *os.Root, dir string) (*os.File, error) { return root.Open(dir) }
-
-func syncDirectory(d *os.File) error { return d.Sync() }
