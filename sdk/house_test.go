@@ -36,6 +36,8 @@ var arrows = []struct {
 	{"sdk/codec", []string{"sdk/rawjson", "sdk/fault"}},
 	{"sdk/zarr", []string{"sdk/rawjson", "sdk/fault", "sdk/storage", "sdk/cache", "sdk/codec"}},
 	{"sdk/blosc2", []string{"sdk/rawjson", "sdk/fault", "sdk/storage", "sdk/codec"}},
+	{"sdk/image", []string{"sdk/rawjson", "sdk/fault", "sdk/storage"}},
+	{"sdk/scratch", []string{"sdk/rawjson", "sdk/fault", "sdk/storage", "sdk/cache", "sdk/image"}},
 	{"native", []string{"sdk"}},
 	{"wasm/wire", []string{"sdk/fault"}}, // the numbers of docs/abi.md, for both sides
 	{"wasm/guest", []string{"sdk", "wasm/wire"}},
