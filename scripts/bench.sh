@@ -8,6 +8,7 @@ if [ ! -d .bench/data ] || [ bench/make_data.py -nt .bench/data ]; then
 	echo "making the data"
 	.bench/venv/bin/python bench/make_data.py .bench/data
 fi
-go build -o .bench/bin/reads ./bench/reads
+go build -o .bench/bin/ ./bench/reads ./bench/containers
 scripts/build-js.sh
 PYTHONPATH=bindings/python/src .bench/venv/bin/python bench/run.py .bench/data .bench "${ROUNDS:-5}"
+.bench/venv/bin/python bench/containers.py .bench/bin/containers .bench/containers .bench "${ROUNDS:-5}"
