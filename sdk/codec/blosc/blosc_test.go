@@ -192,20 +192,3 @@ func FuzzBloscLZ(f *testing.F) {
 		require.Equal(t, bytes.Repeat([]byte{0xa5}, 8), dst[size:], "wrote past the end")
 	})
 }
-
-func BenchmarkDecode(b *testing.B) {
-	for _, g := range goldens(b) {
-		if !strings.HasSuffix(g.Name, "_blocks") {
-			continue
-		}
-		b.Run(g.Name, func(b *testing.B) {
-			dst := make([]byte, 0, g.Size)
-			b.SetBytes(int64(g.Size))
-			for b.Loop() {
-				if _, err := Decode(dst, g.Encoded, g.Size); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-	}
-}
