@@ -31,7 +31,7 @@ var arrows = []struct {
 }{
 	{"sdk/rawjson", nil},
 	{"sdk/fault", []string{"sdk/rawjson"}},
-	{"sdk/storage", []string{"sdk/fault"}},
+	{"sdk/storage", []string{"sdk/rawjson", "sdk/fault"}},
 	{"sdk/cache", []string{"sdk/rawjson", "sdk/fault", "sdk/storage"}},
 	{"sdk/codec", []string{"sdk/rawjson", "sdk/fault"}},
 	{"sdk/zarr", []string{"sdk/rawjson", "sdk/fault", "sdk/storage", "sdk/cache", "sdk/codec"}},

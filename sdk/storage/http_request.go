@@ -3,6 +3,7 @@ package storage
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"strconv"
 	"time"
 
@@ -22,7 +23,7 @@ func (h *HTTP) request(ctx context.Context, key, method, span string, want Versi
 		r.Header = append(r.Header, Field{"If-Match", w.etag})
 	}
 	for try := 0; ; try++ {
-		answer, err := h.fetcher.Fetch(ctx, r)
+		answer, err := h.exchange(ctx, key, r)
 		if err == nil {
 			if !transient(answer.Status) {
 				err = check(answer)
@@ -41,22 +42,61 @@ func (h *HTTP) request(ctx context.Context, key, method, span string, want Versi
 		if h.o.Clock == nil || try >= h.o.Retries {
 			return p.error
 		}
-		if h.o.Clock.Sleep(ctx, pause(try, answer.Get("Retry-After"))) != nil {
+		wait, ok := pause(try, answer.Get("Retry-After"), h.o.Clock.Now())
+		if !ok {
+			return p.error
+		}
+		began := h.o.Trace.Now()
+		ended := h.o.Clock.Sleep(ctx, wait)
+		h.o.Trace.Done(Waited, key, 0, began, nil)
+		if ended != nil {
 			return Ended(ctx, key)
 		}
 	}
 }
 
+// exchange makes a request when its turn has come.
+func (h *HTTP) exchange(ctx context.Context, key string, r Request) (Response, error) {
+	select {
+	case h.turns <- struct{}{}:
+	default:
+		began := h.o.Trace.Now()
+		select {
+		case h.turns <- struct{}{}:
+			h.o.Trace.Done(Waited, key, 0, began, nil)
+		case <-ctx.Done():
+			return Response{}, Ended(ctx, key)
+		}
+	}
+	defer func() { <-h.turns }()
+	began := h.o.Trace.Now()
+	answer, err := h.fetcher.Fetch(ctx, r)
+	h.o.Trace.Done(Requested, key, int64(len(answer.Body)), began, err)
+	return answer, err
+}
+
 // passing is an error that another try may not meet.
 type passing struct{ error }
 
-// pause doubles from 100 ms; a server's own wish is granted up to 10 s.
-func pause(try int, after string) time.Duration {
-	d := 100 * time.Millisecond << min(try, 6)
+// Waits before another try.
+const (
+	firstPause  = 100 * time.Millisecond
+	longestWish = time.Minute
+)
+
+// pause is how long to wait before another try: twice as long each time, half
+// of it by chance, so that clients that failed together do not come back
+// together; or longer, if the server wishes so (RFC 9110, section 10.2.3). It
+// is false for a wish that is not granted.
+func pause(try int, after string, now time.Time) (time.Duration, bool) {
+	d := firstPause << min(try, 6)
+	d = d/2 + rand.N(d/2+1)
 	if seconds, ok := parseDecimal(after); ok {
-		d = max(d, time.Duration(min(seconds, 10))*time.Second)
+		d = max(d, time.Duration(min(seconds, 1<<31))*time.Second)
+	} else if at, err := time.Parse("Mon, 02 Jan 2006 15:04:05 GMT", after); err == nil {
+		d = max(d, at.Sub(now))
 	}
-	return d
+	return d, d <= longestWish
 }
 
 func transient(status int) bool {

@@ -15,12 +15,19 @@ var errNoSuffix = errors.New("no suffix ranges")
 // is not known to do without, else by its size.
 func (h *HTTP) suffix(ctx context.Context, key string, n int64, want Version) (answer, error) {
 	size, asked := int64(-1), false
-	if !h.noSuffix.Load() {
-		a, err := h.suffixRange(ctx, key, n, want)
-		if err != errNoSuffix {
-			return a, err
+	if !h.o.NoSuffix {
+		works, settle, err := h.server.trySuffix(ctx, key)
+		if err != nil {
+			return answer{}, err
 		}
-		size, asked = a.size, true
+		defer settle()
+		if works {
+			a, err := h.suffixRange(ctx, key, n, want)
+			if err != errNoSuffix {
+				return a, err
+			}
+			size, asked = a.size, true
+		}
 	}
 	var seen validator
 	if size < 0 {
@@ -31,7 +38,7 @@ func (h *HTTP) suffix(ctx context.Context, key string, n int64, want Version) (a
 		size = seen.size
 	}
 	if asked && size >= n {
-		h.noSuffix.Store(true) // it should have worked
+		h.server.noSuffix.Store(true) // it should have worked
 	}
 	if size < 0 {
 		return answer{}, fault.New(fault.ErrUnsupported, "http", key, "the server tells no size and takes no suffix ranges")
@@ -124,7 +131,7 @@ func (h *HTTP) probe(ctx context.Context, key string, want Version) (answer, err
 // size asks for the state of an object with its size: by HEAD, or by its
 // first byte where HEAD is refused or tells no length.
 func (h *HTTP) size(ctx context.Context, key string) (v validator, err error) {
-	if !h.noHead.Load() {
+	if !h.server.noHead.Load() {
 		refused := false
 		err = h.request(ctx, key, "HEAD", "", "", 0, func(res Response) error {
 			switch res.Status {
@@ -146,7 +153,7 @@ func (h *HTTP) size(ctx context.Context, key string) (v validator, err error) {
 	}
 	a, err := h.explicit(ctx, key, Range{0, 1}, "")
 	if err == nil {
-		h.noHead.Store(true)
+		h.server.noHead.Store(true)
 	}
 	return a.validator, err
 }

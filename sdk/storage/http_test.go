@@ -261,7 +261,9 @@ func TestHTTPRetries(t *testing.T) {
 	}{
 		{"503 twice", q{Status: 503, Times: 2}, nil, []time.Duration{100 * ms, 200 * ms}},
 		{"429 with a wish", q{Status: 429, RetryAfter: "2", Times: 1}, nil, []time.Duration{2000 * ms}},
-		{"429 with an absurd wish", q{Status: 429, RetryAfter: "86400", Times: 1}, nil, []time.Duration{10000 * ms}},
+		{"429 with a date", q{Status: 429, RetryAfter: "Thu, 01 Jan 1970 00:00:07 GMT", Times: 1}, nil, []time.Duration{7000 * ms}},
+		{"429 with a date gone by", q{Status: 429, RetryAfter: "Wed, 31 Dec 1969 00:00:00 GMT", Times: 1}, nil, []time.Duration{100 * ms}},
+		{"429 with a wish that is not granted", q{Status: 429, RetryAfter: "86400", Times: 1}, fault.ErrIO, nil},
 		{"503 for ever", q{Status: 503}, fault.ErrIO, []time.Duration{100 * ms, 200 * ms, 400 * ms}},
 		{"cut once", q{CutBy: 3, Times: 1}, nil, []time.Duration{100 * ms}},
 		{"cut for ever", q{CutBy: 3}, fault.ErrIO, []time.Duration{100 * ms, 200 * ms, 400 * ms}},
@@ -281,9 +283,32 @@ func TestHTTPRetries(t *testing.T) {
 			} else {
 				require.ErrorIs(t, err, tc.want)
 			}
-			require.Equal(t, tc.slept, clock.Slept())
+			slept := clock.Slept()
+			require.Len(t, slept, len(tc.slept))
+			for i, d := range tc.slept {
+				if d >= time.Second {
+					require.Equal(t, d, slept[i], "as the server wishes")
+					continue
+				}
+				require.LessOrEqual(t, slept[i], d)
+				require.GreaterOrEqual(t, slept[i], d/2)
+			}
 		})
 	}
+}
+
+// TestHTTPJitter: clients that failed together do not come back together.
+func TestHTTPJitter(t *testing.T) {
+	waits := map[time.Duration]bool{}
+	for range 20 {
+		clock := storage.NewManualClock(time.Unix(0, 0))
+		clock.Skip()
+		_, s := origin(storagetest.Quirks{Status: 503, Times: 1}, storage.HTTPOptions{Clock: clock})
+		_, _, err := read(s, "k", "", storage.Range{Off: 5, Len: 10})
+		require.NoError(t, err)
+		waits[clock.Slept()[0]] = true
+	}
+	require.Greater(t, len(waits), 10)
 }
 
 func TestHTTPCancelledInRetry(t *testing.T) {
