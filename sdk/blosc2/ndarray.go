@@ -141,24 +141,27 @@ func (g *gather) fromChunk(ctx context.Context, i int64, in []cut) error {
 	})
 }
 
-// fromBlock copies what is selected of a block.
+// fromBlock copies what is selected of a block. Of the block it decodes what
+// lies between the first and the last of these items.
 func (g *gather) fromBlock(c *blosc.Chunk, i int, at []cut) error {
 	k, to, from := g.box(at)
 	blocks, _ := product(g.shape.Blocks)
-	blockSize := blocks * g.dtype.size
+	start := int64(i) * blocks * g.dtype.size
 	h := c.Header()
 	if h.Special == blosc.Zeros || h.Special == blosc.Uninit {
-		g.buf = nil
-	} else if g.inOnePiece(at) {
-		_, err := c.DecodeRange(i*int(blockSize), (i+1)*int(blockSize), g.dst[to:to:to+blockSize])
-		return err
-	} else {
-		var err error
-		if g.buf, err = c.DecodeRange(i*int(blockSize), (i+1)*int(blockSize), g.buf[:0]); err != nil {
-			return err
-		}
+		k.copy(g.dst, nil, to, 0, 0)
+		return nil
 	}
-	k.copy(g.dst, g.buf, to, from, 0)
+	first, last := k.reach(from)
+	if k.flat() {
+		_, err := c.DecodeRange(int(start+first), int(start+last), g.dst[to:to:to+last-first])
+		return err
+	}
+	var err error
+	if g.buf, err = c.DecodeRange(int(start+first), int(start+last), g.buf[:0]); err != nil {
+		return err
+	}
+	k.copy(g.dst, g.buf, to, from-first, 0)
 	return nil
 }
 
@@ -176,18 +179,6 @@ func (g *gather) box(at []cut) (k copier, inSlice, inBlock int64) {
 	return k, inSlice, inBlock
 }
 
-// inOnePiece reports whether the block is decoded as a whole to where it lies
-// in the result.
-func (g *gather) inOnePiece(at []cut) bool {
-	for k, a := range at {
-		n := a.to - a.from
-		if n != g.shape.Blocks[k] || g.spans[k].step() < 0 || k > 0 && n != g.count[k] {
-			return false
-		}
-	}
-	return true
-}
-
 // copier copies a box of items.
 type copier struct {
 	steps []step
@@ -197,6 +188,34 @@ type copier struct {
 // step is how one axis is gone along: count items, and the bytes from one to
 // the next.
 type step struct{ count, to, from int64 }
+
+// reach is which bytes of the source the box lies in whose first item is at
+// from.
+func (c *copier) reach(from int64) (first, last int64) {
+	first, last = from, from+c.size
+	for _, s := range c.steps {
+		if d := (s.count - 1) * s.from; d < 0 {
+			first += d
+		} else {
+			last += d
+		}
+	}
+	return first, last
+}
+
+// flat reports whether the items lie in the result as they lie in the source,
+// without gaps.
+func (c *copier) flat() bool {
+	pitch := c.size
+	for axis := len(c.steps) - 1; axis >= 0; axis-- {
+		s := c.steps[axis]
+		if s.count > 1 && (s.to != pitch || s.from != pitch) {
+			return false
+		}
+		pitch *= s.count
+	}
+	return true
+}
 
 // copy copies the box from src, or clears it in dst if there is none.
 func (c *copier) copy(dst, src []byte, to, from int64, axis int) {

@@ -29,7 +29,8 @@ type Chunk struct {
 	o      Options
 	src    source
 	starts []byte // int32 each; nil where there are none
-	ends   []int  // of what may be read of each block; nil: the chunk's
+	ends   []int  // of what may be read of each block; nil: see end
+	apart  bool   // blocks are read one by one
 	dict   []byte // nil: none
 	zstd   *block.ZstdDictionary
 	lens   []int // where the blocks of any lengths begin in the decoded bytes, and end; else nil
@@ -97,7 +98,7 @@ func open(h Header, src source, o Options, apart bool) (*Chunk, error) {
 	if o.TypeSize == 0 {
 		o.TypeSize = h.TypeSize
 	}
-	c := &Chunk{h: h, o: o, src: src}
+	c := &Chunk{h: h, o: o, src: src, apart: apart}
 	if !h.packed() {
 		return c, nil
 	}
@@ -177,24 +178,56 @@ func (c *Chunk) start(i int) (int, error) {
 	return at, nil
 }
 
-// part finds, for each block, where the next one begins: it is not read farther.
+// end is where what may be read of block i ends: where the next one begins.
+func (c *Chunk) end(i int) int {
+	switch {
+	case c.ends != nil:
+		return c.ends[i]
+	case !c.apart:
+		return c.h.PackedSize
+	}
+	at, next := c.begin(i), c.h.PackedSize
+	for k := range c.h.Blocks() {
+		if other := c.begin(k); other > at && other < next {
+			next = other
+		}
+	}
+	return c.longest(i, next)
+}
+
+// begin is where block i is said to begin.
+func (c *Chunk) begin(i int) int { return int(int32(binary.LittleEndian.Uint32(c.starts[4*i:]))) }
+
+// longest is where block i ends, at or before next: what is longer than a
+// block can be has a gap behind it.
+func (c *Chunk) longest(i, next int) int {
+	n := c.h.blockLen(i)
+	return min(next, c.begin(i)+n+4*c.h.streams(n))
+}
+
+// manyBlocks is from how many on the ends of all blocks are found at once. Of
+// fewer that costs more than looking through them for those that are asked for.
+const manyBlocks = 4096
+
+// part finds where each of many blocks ends.
 func (c *Chunk) part() {
 	n := c.h.Blocks()
+	if n < manyBlocks {
+		return
+	}
 	order := make([]int, n)
 	for i := range order {
-		order[i] = int(int32(binary.LittleEndian.Uint32(c.starts[4*i:])))
+		order[i] = c.begin(i)
 	}
 	slices.Sort(order)
 	c.ends = make([]int, n)
 	for i := range c.ends {
-		at := int(int32(binary.LittleEndian.Uint32(c.starts[4*i:])))
-		next, _ := slices.BinarySearch(order, at+1)
+		next, _ := slices.BinarySearch(order, c.begin(i)+1)
 		c.ends[i] = c.h.PackedSize
 		if next < n {
 			c.ends[i] = min(order[next], c.h.PackedSize)
 		}
-		// What is longer has a gap behind it.
-		c.ends[i] = min(c.ends[i], at+c.h.blockLen(i)+4*c.h.streams(c.h.blockLen(i)))
+		c.ends[i] = c.longest(i, c.ends[i])
 	}
 }
 

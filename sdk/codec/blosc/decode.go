@@ -44,7 +44,8 @@ func (c *Chunk) DecodeBlock(i int, dst []byte) ([]byte, error) {
 }
 
 // DecodeRange appends bytes from..to of what the chunk holds to dst, and
-// decodes those blocks that have them. It panics unless
+// decodes those blocks that have them, of the first and the last no more than
+// is needed where that is less work. It panics unless
 // 0 <= from <= to <= Header().Size. Errors are those of Decode.
 func (c *Chunk) DecodeRange(from, to int, dst []byte) ([]byte, error) {
 	if from < 0 || to < from || to > c.h.Size {
@@ -91,11 +92,18 @@ func (c *Chunk) blocks(want []byte, from int) error {
 			}
 			continue
 		}
+		lo, hi := max(begin, from), min(end, to)
+		done, err := c.piece(want[lo-from:hi-from], i, lo-begin, end-begin, s)
+		if err != nil {
+			return blockError(i, err)
+		}
+		if done {
+			continue
+		}
 		whole := sized(&s.whole, end-begin)
 		if err := c.block(whole, i, s); err != nil {
 			return blockError(i, err)
 		}
-		lo, hi := max(begin, from), min(end, to)
 		copy(want[lo-from:], whole[lo-begin:hi-begin])
 	}
 	return nil
@@ -156,11 +164,7 @@ func (c *Chunk) block(dst []byte, i int, s *scratch) error {
 	if err != nil {
 		return err
 	}
-	end := c.h.PackedSize
-	if c.ends != nil {
-		end = c.ends[i]
-	}
-	src, err := c.src.bytes(start, end-start, &s.packed)
+	src, err := c.src.bytes(start, c.end(i)-start, &s.packed)
 	if err != nil {
 		return err
 	}
