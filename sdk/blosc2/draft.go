@@ -112,8 +112,13 @@ func (d *draft) add(ctx context.Context, chunk []byte) (int64, error) {
 		return 0, err
 	}
 	d.indexed = true
-	if h.Special != blosc.NotSpecial && h.Special != blosc.Repeated && h.Size == d.ChunkSize {
-		return Entry{Special: h.Special}.value(), nil
+	if h.Special != blosc.NotSpecial && h.Special != blosc.Repeated {
+		if h.Size <= d.ChunkSize && h.Size%d.TypeSize == 0 { // a shorter one is the last
+			return Entry{Special: h.Special}.value(), nil
+		}
+		if chunk, err = d.spelled(h); err != nil {
+			return 0, err
+		}
 	}
 	if !d.Sparse {
 		at := d.end
@@ -137,6 +142,24 @@ func (d *draft) add(ctx context.Context, chunk []byte) (int64, error) {
 	d.end++
 	d.PackedSize += int64(len(chunk))
 	return number, nil
+}
+
+// spelled is a chunk of what h says, for where the index cannot say it:
+// python-blosc2 takes zeros and NaNs from nowhere else.
+func (d *draft) spelled(h blosc.Header) ([]byte, error) {
+	p := d.params()
+	if h.Size%d.TypeSize > 0 {
+		p.Level = 0
+		return blosc.Encode(nil, make([]byte, h.Size), p)
+	}
+	value := make([]byte, d.TypeSize)
+	switch {
+	case h.Special == blosc.NaNs && d.TypeSize == 4:
+		binary.LittleEndian.PutUint32(value, 0x7fc00000)
+	case h.Special == blosc.NaNs:
+		binary.LittleEndian.PutUint64(value, 0x7ff8000000000000)
+	}
+	return blosc.EncodeSpecial(nil, blosc.Repeated, h.Size, value, p)
 }
 
 // drop says that the new state does without what entry names.

@@ -154,7 +154,7 @@ func (s *SChunk) AppendSpecial(ctx context.Context, kind blosc.Special, count in
 			return err
 		}
 		size := int64(d.TypeSize)
-		if d.ChunkSize <= 0 || d.Size%int64(d.ChunkSize) != 0 || count < 0 || count > (maxChunks-int64(len(d.entries)))*int64(d.ChunkSize)/size {
+		if d.ChunkSize <= 0 || d.ChunkSize%d.TypeSize != 0 || d.Size%int64(d.ChunkSize) != 0 || count < 0 || count > (maxChunks-int64(len(d.entries)))*int64(d.ChunkSize)/size {
 			return wrongSize(d.ChunkSize, size)
 		}
 		for left := count * size; left > 0; {
