@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gridhold/gridhold/native/mmap"
 	"github.com/gridhold/gridhold/sdk/fault"
 	"github.com/gridhold/gridhold/sdk/storage"
 )
@@ -97,6 +98,8 @@ func (f *osFile) control(do func(fd uintptr) error) error {
 // is in the processor's cache or at least in the system's.
 const chunk = 1 << 20
 
+var buffers = sync.Pool{New: func() any { b := make([]byte, chunk); return &b }}
+
 // CopyRange lets the system copy between two of its files (without moving
 // bytes at all, where the file system can share them) and takes the CRC of
 // what then is here.
@@ -111,7 +114,7 @@ func (f *osFile) CopyRange(off int64, src storage.File, srcOff, n int64) (copied
 	if !ok {
 		return storage.CopyThrough(f, off, src, srcOff, n, 0)
 	}
-	var buf []byte
+	var buf *[]byte
 	for copied < n {
 		k, err := f.copyHere(off+copied, from, srcOff+copied, min(n-copied, chunk))
 		if err != nil || k == 0 {
@@ -120,12 +123,14 @@ func (f *osFile) CopyRange(off int64, src storage.File, srcOff, n int64) (copied
 			return copied + rest, crc, err
 		}
 		if buf == nil {
-			buf = make([]byte, min(n, chunk))
+			buf = buffers.Get().(*[]byte)
+			defer buffers.Put(buf)
 		}
-		if _, err := f.ReadAt(buf[:k], off+copied); err != nil {
+		p := (*buf)[:k]
+		if _, err := f.ReadAt(p, off+copied); err != nil {
 			return copied, crc, shortened(f.name, err)
 		}
-		crc = storage.UpdateCRC(crc, buf[:k])
+		crc = storage.UpdateCRC(crc, p)
 		copied += int64(k)
 	}
 	return copied, crc, nil
@@ -186,6 +191,15 @@ func (f *osFile) LockRange(off int64, m storage.LockMode) (func() error, error) 
 	}, nil
 }
 
+// Map is storage.Mapper's.
+func (f *osFile) Map() (storage.Mapping, error) {
+	m, err := mmap.New(f.File)
+	if err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
 // Close frees all locks of this open file.
 func (f *osFile) Close() error {
 	if err := f.File.Close(); err != nil && !errors.Is(err, os.ErrClosed) {
@@ -210,6 +224,7 @@ func fileInfo(f *os.File, name string) (storage.FileInfo, error) {
 		failed = err
 	}
 	return storage.FileInfo{
-		Size: s.size, ModTime: time.Unix(0, s.mtime), Dev: s.dev, Ino: s.ino, Links: links, Dir: std.IsDir(),
+		Size: s.size, ModTime: time.Unix(0, s.mtime), ChangeTime: changeTime(s), Allocated: allocated(std),
+		Dev: s.dev, Ino: s.ino, Links: links, Dir: std.IsDir(),
 	}, failure(name, failed)
 }

@@ -7,4 +7,8 @@ import (
 	"os"
 )
 
-func tryLock(*os.File, bool) (held bool, err error) { return false, errors.ErrUnsupported }
+func flock(_ *os.File, exclusive, wait bool) (held bool, err error) {
+	return false, errors.ErrUnsupported
+}
+
+func unflock(*os.File) error { return errors.ErrUnsupported }

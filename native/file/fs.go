@@ -73,6 +73,9 @@ func openFlags(root *os.Root, name string, flags storage.OpenFlag) (*os.File, er
 
 // Stat is FS's.
 func (s *FS) Stat(ctx context.Context, name string) (storage.FileInfo, error) {
+	if info, done, err := s.statName(ctx, name); done {
+		return info, err
+	}
 	f, err := s.look(ctx, name)
 	if err != nil {
 		return storage.FileInfo{}, err

@@ -31,6 +31,13 @@ func TestLocker(t *testing.T) {
 	storagetest.Locker(t, func(t *testing.T) storage.Locker { return NewLocker(openFS(t, t.TempDir())) })
 }
 
+func TestLockFile(t *testing.T) {
+	storagetest.LockFile(t, func(t *testing.T) (storage.Locker, storage.FS, storage.Clock) {
+		fs := openFS(t, t.TempDir())
+		return fs.Locker(), fs, fs.Clock()
+	})
+}
+
 // Links out of the root are no way to write, rename, make or remove anything.
 func TestFSLinks(t *testing.T) {
 	ctx := context.Background()
@@ -141,4 +148,31 @@ func TestLockerReplacedFile(t *testing.T) {
 	require.ErrorIs(t, err, fault.ErrLockTimeout)
 	require.NoError(t, unlock())
 	require.NoError(t, second())
+}
+
+// Whatever is done to the times of a file, ChangeTime moves; and a file is
+// looked at by its name as by its opening.
+func TestChangeTime(t *testing.T) {
+	ctx := context.Background()
+	dir := t.TempDir()
+	fs := openFS(t, dir)
+	write(t, filepath.Join(dir, "f"), make([]byte, 100_000))
+	f, err := fs.Open(ctx, "f", storage.OpenRead)
+	require.NoError(t, err)
+	defer f.Close()
+	before, err := f.Stat()
+	require.NoError(t, err)
+	named, err := fs.Stat(ctx, "f")
+	require.NoError(t, err)
+	require.Equal(t, before, named)
+	if before.ChangeTime.IsZero() {
+		t.Skip("no change times here")
+	}
+	require.GreaterOrEqual(t, before.Allocated, int64(0))
+	for after := before; after.ChangeTime.Equal(before.ChangeTime); { // the system's clock ticks slowly
+		require.NoError(t, os.Chtimes(filepath.Join(dir, "f"), before.ModTime, before.ModTime))
+		after, err = f.Stat()
+		require.NoError(t, err)
+		require.Equal(t, before.ModTime, after.ModTime)
+	}
 }

@@ -184,7 +184,7 @@ func (s *Store) lockFor(ctx context.Context, key string, make bool) (unlock func
 // with ctx.
 func waitLock(ctx context.Context, key string, lock *os.File) error {
 	for wait := 50 * time.Microsecond; ; wait = min(2*wait, 10*time.Millisecond) {
-		held, err := tryLock(lock, true)
+		held, err := flock(lock, true, false)
 		if err != nil {
 			return failure(key, err)
 		}

@@ -3,8 +3,11 @@
 package file
 
 import (
+	"context"
 	"errors"
 	"os"
+	"runtime"
+	"time"
 
 	"github.com/gridhold/gridhold/sdk/storage"
 )
@@ -24,5 +27,19 @@ func lockRange(uintptr, int64, storage.LockMode) (held bool, err error) {
 }
 
 func unlockRange(uintptr, int64) error { return errors.ErrUnsupported }
+
+func allocated(os.FileInfo) int64 { return 0 }
+
+// changeTime is unknown on Windows, where the times of a file can be set.
+func changeTime(s stat) time.Time {
+	if runtime.GOOS == "windows" {
+		return time.Time{}
+	}
+	return time.Unix(0, s.change)
+}
+
+func (s *FS) statName(context.Context, string) (storage.FileInfo, bool, error) {
+	return storage.FileInfo{}, false, nil
+}
 
 func statFS(*os.File) (storage.FSInfo, error) { return storage.FSInfo{Free: -1}, nil }

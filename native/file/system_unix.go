@@ -42,6 +42,11 @@ func fstat(_ *os.File, fd uintptr) (s stat, links uint64, err error) {
 
 func noSpace(err error) bool { return errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) }
 
+// noLocks reports whether a file system said that it has no locks.
+func noLocks(err error) bool {
+	return errors.Is(err, unix.ENOLCK) || errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EOPNOTSUPP)
+}
+
 const noWait = syscall.O_NONBLOCK
 
 func syncDir(d *os.File) error { return d.Sync() }

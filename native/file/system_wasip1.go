@@ -34,6 +34,8 @@ func fstat(f *os.File, _ uintptr) (s stat, links uint64, err error) {
 
 func noSpace(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }
 
+func noLocks(err error) bool { return errors.Is(err, syscall.ENOSYS) }
+
 const noWait = 0
 
 func syncDir(d *os.File) error { return d.Sync() }

@@ -36,6 +36,11 @@ func noSpace(err error) bool {
 	return errors.Is(err, windows.ERROR_DISK_FULL) || errors.Is(err, windows.ERROR_HANDLE_DISK_FULL)
 }
 
+// noLocks reports whether a file system said that it has no locks.
+func noLocks(err error) bool {
+	return errors.Is(err, windows.ERROR_NOT_SUPPORTED) || errors.Is(err, windows.ERROR_INVALID_FUNCTION) || errors.Is(err, windows.ERROR_CALL_NOT_IMPLEMENTED)
+}
+
 const noWait = 0
 
 // syncDir: NTFS journals its names, and a directory cannot be flushed.

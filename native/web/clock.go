@@ -1,24 +1,6 @@
 package web
 
-import (
-	"context"
-	"time"
-)
+import "github.com/gridhold/gridhold/native/clock"
 
 // Clock is storage.Clock by the system's clock.
-type Clock struct{}
-
-// Now is Clock's.
-func (Clock) Now() time.Time { return time.Now() }
-
-// Sleep is Clock's.
-func (Clock) Sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return ctx.Err()
-	}
-}
+type Clock = clock.System

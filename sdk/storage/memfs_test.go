@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -18,6 +19,26 @@ func TestMemoryFS(t *testing.T) {
 
 func TestMemoryLocker(t *testing.T) {
 	storagetest.Locker(t, func(t *testing.T) storage.Locker { return storage.NewMemoryLocker() })
+}
+
+func TestLockFile(t *testing.T) {
+	storagetest.LockFile(t, func(t *testing.T) (storage.Locker, storage.FS, storage.Clock) {
+		return storage.NewMemoryLocker(), storage.NewMemoryFS(0), runningClock{}
+	})
+}
+
+type runningClock struct{}
+
+func (runningClock) Now() time.Time { return time.Now() }
+
+func (runningClock) Sleep(ctx context.Context, d time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, d)
+	defer cancel()
+	<-ctx.Done()
+	if ctx.Err() == context.DeadlineExceeded {
+		return nil
+	}
+	return ctx.Err()
 }
 
 // Space is counted, and comes back when nothing leads to a file any more.

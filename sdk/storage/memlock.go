@@ -8,114 +8,56 @@ import (
 	"github.com/gridhold/gridhold/sdk/fault"
 )
 
-// MemoryLocker is a Locker within one process. Whoever asked first is served
-// first: a shared lock waits behind an exclusive one that waits, so readers
-// never keep a writer out. Safe for concurrent use.
-//
-// Locks are not re-entrant. An owner that holds a name and asks for it again,
-// one of the two exclusively, gets ErrLocked, for it would wait for itself.
-// It may hold a name shared several times, for several goroutines, but must
-// not ask for a second lock in order to give the first one back.
+// MemoryLocker is a Locker within one process, of a LockQueue a name. Safe for
+// concurrent use.
 type MemoryLocker struct {
 	mu    sync.Mutex
-	names map[string]*lockQueue
+	names map[string]*namedQueue
 }
 
-// lockQueue is the holders of one name and who waits for them.
-type lockQueue struct {
-	holders map[*holder]struct{}
-	waiting []*holder
-}
-
-type holder struct {
-	owner   Owner
-	mode    LockMode
-	granted chan struct{} // closed when the lock is held
+// namedQueue is kept as long as somebody is at it.
+type namedQueue struct {
+	LockQueue
+	users int // guarded by the lock of the locker
 }
 
 // NewMemoryLocker returns a locker that holds nothing.
-func NewMemoryLocker() *MemoryLocker { return &MemoryLocker{names: map[string]*lockQueue{}} }
+func NewMemoryLocker() *MemoryLocker { return &MemoryLocker{names: map[string]*namedQueue{}} }
 
 // Lock is Locker's.
 func (l *MemoryLocker) Lock(ctx context.Context, name string, owner Owner, m LockMode) (unlock func() error, err error) {
-	if err := CheckLockMode(name, m); err != nil {
+	q := l.enter(name)
+	t, err := q.Lock(ctx, name, owner, m)
+	if err != nil {
+		l.leave(name, q)
 		return nil, err
-	}
-	if err := LockEnded(ctx, name); err != nil {
-		return nil, err
-	}
-	h := &holder{owner, m, make(chan struct{})}
-	if err := l.ask(name, h); err != nil {
-		return nil, err
-	}
-	select {
-	case <-h.granted:
-	case <-ctx.Done():
-		l.leave(name, h)
-		return nil, LockEnded(ctx, name)
 	}
 	return func() error {
-		if !l.leave(name, h) {
+		if !q.Unlock(t) {
 			return fault.New(fault.ErrClosed, "lock", name, "unlocked twice")
 		}
+		l.leave(name, q)
 		return nil
 	}, nil
 }
 
-func (l *MemoryLocker) ask(name string, h *holder) error {
+func (l *MemoryLocker) enter(name string) *namedQueue {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	q := l.names[name]
 	if q == nil {
-		q = &lockQueue{holders: map[*holder]struct{}{}}
+		q = &namedQueue{}
 		l.names[name] = q
 	}
-	for other := range q.holders {
-		if other.owner == h.owner && (other.mode == LockExclusive || h.mode == LockExclusive) {
-			return fault.New(fault.ErrLocked, "lock", name, "held by the same owner")
-		}
-	}
-	q.waiting = append(q.waiting, h)
-	q.grant()
-	return nil
+	q.users++
+	return q
 }
 
-// leave gives a lock back, or a place in the queue; false if h has neither.
-func (l *MemoryLocker) leave(name string, h *holder) bool {
+func (l *MemoryLocker) leave(name string, q *namedQueue) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	q := l.names[name]
-	if q == nil {
-		return false
-	}
-	_, found := q.holders[h]
-	delete(q.holders, h)
-	for i, w := range q.waiting {
-		if w == h {
-			q.waiting = append(q.waiting[:i], q.waiting[i+1:]...)
-			found = true
-			break
-		}
-	}
-	q.grant()
-	if len(q.holders)+len(q.waiting) == 0 {
+	if q.users--; q.users == 0 {
 		delete(l.names, name)
-	}
-	return found
-}
-
-// grant serves the head of the queue as long as it gets on with the holders.
-func (q *lockQueue) grant() {
-	for len(q.waiting) > 0 {
-		next := q.waiting[0]
-		for h := range q.holders {
-			if h.mode == LockExclusive || next.mode == LockExclusive {
-				return
-			}
-		}
-		q.waiting = q.waiting[1:]
-		q.holders[next] = struct{}{}
-		close(next.granted)
 	}
 }
 

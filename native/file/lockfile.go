@@ -1,0 +1,259 @@
+package file
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/gridhold/gridhold/sdk/fault"
+	"github.com/gridhold/gridhold/sdk/storage"
+)
+
+// lockFile is storage.LockFile over a file of the system.
+type lockFile struct {
+	fs    *FS
+	name  string
+	flock func(f *os.File, exclusive, wait bool) (held bool, err error)
+
+	mu     sync.Mutex
+	now    *opening // nil: none yet, or it was given up
+	count  uint64   // of openings of different files
+	last   inode    // of the opening before
+	closed bool
+	gate   gate
+}
+
+// opening is one file that the name led to.
+type opening struct {
+	*os.File
+	name     string
+	id       inode
+	number   uint64
+	readOnly bool
+	queue    *inodeQueue
+	looked   time.Time // when the name was last seen to lead here; guarded by the lockFile
+
+	// turn is held by who asks the system, so that a second reader of this
+	// opening does not.
+	turn chan struct{}
+	dead chan struct{} // closed when the opening was given up
+
+	mu      sync.Mutex
+	shared  int       // holders of the system's shared lock
+	since   time.Time // the first of them came
+	drained chan struct{}
+
+	users atomic.Int64 // the lockFile, holders, who waits; closed by the last
+}
+
+// turnover is how long readers that overlap may keep the system's shared lock
+// between them, and recheck how long it may go unseen that the name of the
+// file leads elsewhere while the file still has one.
+const (
+	turnover = 10 * time.Millisecond
+	recheck  = 100 * time.Millisecond
+)
+
+// Lock is LockFile's.
+func (l *lockFile) Lock(ctx context.Context, r storage.LockRequest) (storage.Locked, error) {
+	if err := storage.CheckLockMode(l.name, r.Mode); err != nil {
+		return nil, err
+	}
+	if r.Timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, r.Timeout)
+		defer cancel()
+	}
+	for {
+		if err := storage.LockEnded(ctx, l.name); err != nil {
+			return nil, err
+		}
+		o, err := l.open(r.Mode)
+		if err != nil {
+			return nil, err
+		}
+		ticket, err := o.queue.Lock(ctx, l.name, r.Owner, r.Mode)
+		if err != nil {
+			o.leave()
+			return nil, err
+		}
+		h := &hold{o: o, ticket: ticket, exclusive: r.Mode == storage.LockExclusive}
+		if err := l.ask(ctx, h); err != nil {
+			o.queue.Unlock(ticket)
+			o.leave()
+			if err == errGivenUp {
+				continue
+			}
+			return nil, err
+		}
+		// While we waited the file may have been removed or replaced by one
+		// that others already lock.
+		if l.current(o) {
+			return h, nil
+		}
+		l.giveUp(o)
+		if err := h.Unlock(); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// open returns the file with one more user.
+func (l *lockFile) open(m storage.LockMode) (*opening, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return nil, fault.New(fault.ErrClosed, "lock", l.name, "")
+	}
+	if l.now == nil {
+		o, err := openLockFile(l.fs.root, l.name)
+		if err != nil {
+			return nil, err
+		}
+		if o.id != l.last {
+			l.count++
+		}
+		o.number, l.last, l.now = l.count, o.id, o
+	}
+	if m == storage.LockExclusive && l.now.readOnly {
+		return nil, fault.New(fault.ErrReadOnly, "lock", l.name, "may not be written to, so it is only locked shared")
+	}
+	l.now.users.Add(1)
+	return l.now, nil
+}
+
+// openLockFile opens a lock file for writing, and makes it where there is none;
+// where it may not be written to, for reading: that is enough for readers.
+func openLockFile(root *os.Root, name string) (*opening, error) {
+	readOnly := false
+	f, err := openFlags(root, name, storage.OpenWrite|storage.OpenCreate)
+	if kind := failure(name, err); errors.Is(kind, fault.ErrNotAllowed) || errors.Is(kind, fault.ErrReadOnly) {
+		readOnly = true
+		var again error
+		if f, again = openFlags(root, name, storage.OpenRead); again == nil {
+			err = nil
+		} else if errors.Is(again, os.ErrNotExist) {
+			return nil, fault.New(fault.ErrReadOnly, "lock", name, "there is none and none can be made; open without locking, or make it where that is allowed")
+		}
+	}
+	if err != nil {
+		return nil, failure(name, err)
+	}
+	s, _, err := fstat(f, f.Fd())
+	if err != nil {
+		f.Close()
+		return nil, failure(name, err)
+	}
+	o := &opening{
+		File: f, name: name, id: inode{s.dev, s.ino}, readOnly: readOnly,
+		queue: process.enter(inode{s.dev, s.ino}), looked: time.Now(),
+		turn: make(chan struct{}, 1), dead: make(chan struct{}),
+	}
+	o.users.Store(1)
+	return o, nil
+}
+
+// leave is the end of one use.
+func (o *opening) leave() error {
+	if o.users.Add(-1) > 0 {
+		return nil
+	}
+	process.leave(o.id, o.queue)
+	return o.File.Close()
+}
+
+// current reports whether the name leads to o. A file without names is not
+// it; for one that was renamed away the name is looked at now and then.
+func (l *lockFile) current(o *opening) bool {
+	_, links, err := fstat(o.File, o.Fd())
+	if err != nil || links == 0 {
+		return false
+	}
+	now := time.Now()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.now == o && now.Sub(o.looked) < recheck {
+		return true
+	}
+	f, err := openFlags(l.fs.root, l.name, storage.OpenRead)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	s, _, err := fstat(f, f.Fd())
+	if err != nil || (inode{s.dev, s.ino}) != o.id {
+		return false
+	}
+	o.looked = now
+	return l.now == o
+}
+
+// giveUp makes the next Lock open the name anew.
+func (l *lockFile) giveUp(o *opening) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.now == o {
+		l.now = nil
+		close(o.dead)
+		o.leave()
+	}
+}
+
+// Close is LockFile's.
+func (l *lockFile) Close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closed = true
+	if l.now == nil {
+		return nil
+	}
+	o := l.now
+	l.now = nil
+	return failure(l.name, o.leave())
+}
+
+// hold is a lock that is held.
+type hold struct {
+	o         *opening
+	ticket    *storage.LockTicket
+	exclusive bool
+	ended     atomic.Bool
+}
+
+func (h *hold) File() uint64 { return h.o.number }
+
+func (h *hold) ReadAt(p []byte, off int64) (int, error) {
+	n, err := pread(h.o.File, h.o.Fd(), p, off)
+	if err == nil && n < len(p) {
+		return n, io.EOF
+	}
+	return n, failure(h.o.name, err)
+}
+
+func (h *hold) WriteAt(p []byte, off int64) (int, error) {
+	if !h.exclusive {
+		return 0, storage.ReadOnly(h.o.name)
+	}
+	n, err := h.o.File.WriteAt(p, off)
+	return n, failure(h.o.name, err)
+}
+
+// Unlock gives the system's lock back before the place in this process:
+// whoever comes in next here asks for it anew.
+func (h *hold) Unlock() error {
+	if h.ended.Swap(true) {
+		return unlockedTwice(h.o.name)
+	}
+	var err error
+	if h.exclusive {
+		err = unflock(h.o.File)
+	} else {
+		err = h.o.leaveShared()
+	}
+	h.o.queue.Unlock(h.ticket)
+	return errors.Join(failure(h.o.name, err), failure(h.o.name, h.o.leave()))
+}
