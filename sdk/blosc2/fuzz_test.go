@@ -251,28 +251,6 @@ func FuzzEmbedMap(f *testing.F) {
 	})
 }
 
-func FuzzZip(f *testing.F) {
-	for _, b := range goldens(f, "store/*.b2z", "corrupt/*.b2z") {
-		f.Add(b)
-	}
-	f.Fuzz(func(t *testing.T, b []byte) {
-		r := bytes.NewReader(b)
-		members, err := ParseZip(r, int64(len(b)), 1<<20)
-		if err != nil {
-			refusal(t, err)
-			return
-		}
-		for _, m := range members {
-			off, err := m.data(r, int64(len(b)))
-			if err != nil {
-				refusal(t, err)
-				continue
-			}
-			require.LessOrEqual(t, off+m.Size, int64(len(b)))
-		}
-	})
-}
-
 // 10 GB of nothing: a slice costs what it selects, whatever blocks there are.
 func TestSliceOfHugeSpecialArray(t *testing.T) {
 	ctx := t.Context()

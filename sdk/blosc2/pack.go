@@ -10,6 +10,7 @@ import (
 
 	"github.com/gridhold/gridhold/sdk/fault"
 	"github.com/gridhold/gridhold/sdk/storage"
+	"github.com/gridhold/gridhold/sdk/zip"
 )
 
 // ToB2Z writes the store as a zip of that name (.b2z), which appears in one
@@ -179,7 +180,7 @@ func (m *packed) local() []byte {
 	if m.wide() {
 		extra = zip64Extra(m.size, m.size)
 	}
-	b := m.fields([]byte(zipLocal))
+	b := m.fields([]byte(zip.LocalMark))
 	b = binary.LittleEndian.AppendUint16(b, uint16(len(extra)))
 	return append(append(b, m.name...), extra...)
 }
@@ -204,7 +205,7 @@ func directoryOf(members []packed, off int64) []byte {
 			at, version = zip64Mark, zipWide
 			extra = zip64Extra(m.size, m.size, m.at)
 		}
-		b = append(b, zipCentral...)
+		b = append(b, zip.CentralMark...)
 		b = binary.LittleEndian.AppendUint16(b, version|3<<8) // made on Unix, for the modes
 		b = m.fields(b)
 		b = binary.LittleEndian.AppendUint16(b, uint16(len(extra)))
@@ -215,19 +216,19 @@ func directoryOf(members []packed, off int64) []byte {
 	}
 	n, count := int64(len(b)), len(members)
 	if off+n >= zip64Mark || count >= math.MaxUint16 {
-		b = append(b, zipEnd64...)
-		b = binary.LittleEndian.AppendUint64(b, zipEnd64Len-12)
+		b = append(b, zip.End64Mark...)
+		b = binary.LittleEndian.AppendUint64(b, zip.End64Len-12)
 		b = binary.LittleEndian.AppendUint16(b, zipWide|3<<8)
 		b = binary.LittleEndian.AppendUint16(b, zipWide)
 		b = append(b, make([]byte, 8)...)
 		for _, v := range []int64{int64(count), int64(count), n, off} {
 			b = binary.LittleEndian.AppendUint64(b, uint64(v))
 		}
-		b = append(append(b, zipLocator64...), 0, 0, 0, 0)
+		b = append(append(b, zip.Locator64Mark...), 0, 0, 0, 0)
 		b = binary.LittleEndian.AppendUint64(b, uint64(off+n))
 		b = binary.LittleEndian.AppendUint32(b, 1)
 	}
-	b = append(append(b, zipEnd...), 0, 0, 0, 0)
+	b = append(append(b, zip.EndMark...), 0, 0, 0, 0)
 	short := uint16(min(count, math.MaxUint16))
 	b = binary.LittleEndian.AppendUint16(b, short)
 	b = binary.LittleEndian.AppendUint16(b, short)
