@@ -1,10 +1,6 @@
 package block
 
-import (
-	"encoding/binary"
-	"math/bits"
-	"sync"
-)
+import "encoding/binary"
 
 const lz4MinMatch = 4
 
@@ -14,31 +10,56 @@ const lz4MinMatch = 4
 // LZ4 block format: https://github.com/lz4/lz4/blob/dev/doc/lz4_Block_format.md
 func FillLZ4(dst, src []byte) (int, error) { return FillLZ4After(dst, 0, src) }
 
+// Most sequences have less than lz4Short literals and a match of less than
+// lz4Short+lz4MinMatch bytes. They are copied without asking how long they
+// are: what is too much is overwritten next.
+const (
+	lz4Short = 15
+	lz4Near  = 8                        // distance of such a match at least
+	lz4In    = 1 + Wide + 2             // bytes of input that a short sequence may read
+	lz4Out   = lz4Short + 2*lz4Near + 2 // bytes of output that it may write
+)
+
 // FillLZ4After is FillLZ4 for a block whose matches may begin in the start
 // bytes of dst that come before its output, a dictionary.
 func FillLZ4After(dst []byte, start int, src []byte) (int, error) {
 	at := start
 	for p := 0; p < len(src); {
+		for p <= len(src)-lz4In && at <= len(dst)-lz4Out {
+			token := src[p]
+			n, m := int(token>>4), int(token&15)
+			if n == lz4Short {
+				break
+			}
+			*(*[Wide]byte)(dst[at:]) = *(*[Wide]byte)(src[p+1:])
+			distance := int(binary.LittleEndian.Uint16(src[p+1+n:]))
+			if m == lz4Short || distance < lz4Near || distance > at+n {
+				break
+			}
+			p += n + 3
+			at += n
+			to, from := dst[at:at+18], dst[at-distance:]
+			binary.LittleEndian.PutUint64(to, binary.LittleEndian.Uint64(from))
+			binary.LittleEndian.PutUint64(to[8:], binary.LittleEndian.Uint64(from[8:]))
+			binary.LittleEndian.PutUint16(to[16:], binary.LittleEndian.Uint16(from[16:]))
+			at += m + lz4MinMatch
+		}
 		token := src[p]
 		p++
 		n := int(token >> 4)
-		if n < 15 && len(src)-p >= Wide && len(dst)-at >= Wide {
-			Copy16(dst[at:], src[p:])
-		} else {
-			if n == 15 {
-				var ok bool
-				if n, p, ok = lz4Length(n, src, p, len(dst)); !ok {
-					return 0, Corrupt("lz4", "a literal run is damaged")
-				}
+		if n == lz4Short {
+			var ok bool
+			if n, p, ok = lz4Length(n, src, p, len(dst)); !ok {
+				return 0, Corrupt("lz4", "a literal run is damaged")
 			}
-			if n > len(src)-p {
-				return 0, Corrupt("lz4", "a literal run passes the end of the input")
-			}
-			if n > len(dst)-at {
-				return 0, Corrupt("lz4", "a literal run passes the end of the output")
-			}
-			copy(dst[at:], src[p:p+n])
 		}
+		if n > len(src)-p {
+			return 0, Corrupt("lz4", "a literal run passes the end of the input")
+		}
+		if n > len(dst)-at {
+			return 0, Corrupt("lz4", "a literal run passes the end of the output")
+		}
+		copy(dst[at:], src[p:p+n])
 		at += n
 		p += n
 		if p == len(src) { // a block ends with literals
@@ -50,7 +71,7 @@ func FillLZ4After(dst []byte, start int, src []byte) (int, error) {
 		distance := int(binary.LittleEndian.Uint16(src[p:]))
 		p += 2
 		n = int(token & 15)
-		if n == 15 {
+		if n == lz4Short {
 			var ok bool
 			if n, p, ok = lz4Length(n, src, p, len(dst)); !ok {
 				return 0, Corrupt("lz4", "a match length is damaged")
@@ -63,11 +84,7 @@ func FillLZ4After(dst []byte, start int, src []byte) (int, error) {
 		if n > len(dst)-at {
 			return 0, Corrupt("lz4", "a match passes the end of the output")
 		}
-		if n <= Wide && distance >= Wide && len(dst)-at >= Wide { // most are; what is too much is overwritten next
-			Copy16(dst[at:], dst[at-distance:])
-		} else {
-			Repeat(dst, at, distance, n)
-		}
+		Repeat(dst, at, distance, n)
 		at += n
 	}
 	return 0, Corrupt("lz4", "ends without literals")
@@ -85,127 +102,4 @@ func lz4Length(n int, src []byte, p, most int) (length, next int, ok bool) {
 		}
 	}
 	return 0, p, false
-}
-
-// LZ4Bound is the size of the largest block of n bytes.
-func LZ4Bound(n int64) int64 { return n + n/255 + 16 }
-
-const (
-	lz4HashBits = 13
-	lz4Far      = 1<<16 - 1
-	lz4Tail     = 12 // no match begins in the last 12 bytes
-	lz4Last     = 5  // nor reaches into the last 5
-)
-
-// lz4Tables hold positions by hash, for one call.
-var lz4Tables = sync.Pool{New: func() any { return new([1 << lz4HashBits]int32) }}
-
-// AppendLZ4 appends src as one LZ4 block to dst.
-func AppendLZ4(dst, src []byte) []byte { return AppendLZ4Fast(dst, src, 0, 1) }
-
-// AppendLZ4Fast appends src[start:] as one LZ4 block to dst; matches may begin
-// in src[:start], a dictionary. It is greedy, with one table of positions by
-// hash, and skips ahead where nothing matches: more so with a larger stride,
-// from 1 on. All of that is as in the reference library, for the same sizes.
-func AppendLZ4Fast(dst, src []byte, start, stride int) []byte {
-	whole := lz4Tables.Get().(*[1 << lz4HashBits]int32)
-	defer lz4Tables.Put(whole)
-	t := lz4Table{at: whole[:1<<(lz4HashBits-1)], long: len(src) > 1<<16+10}
-	if !t.long {
-		t.at = whole[:1<<min(bits.Len(uint(len(src))), lz4HashBits)]
-	}
-	t.shift = uint(64 - bits.Len(uint(len(t.at)-1)))
-	clear(t.at)
-	limit := len(src) - lz4Tail
-	for i := max(0, start-lz4Far); i+8 <= start; i += 3 {
-		*t.slot(src, i) = int32(i)
-	}
-	from, at := start, start+1
-	if start < limit {
-		*t.slot(src, start) = int32(start)
-	}
-	step, missed, fresh := 1, stride<<6, false
-	for at <= limit {
-		slot := t.slot(src, at)
-		seen := int(*slot)
-		*slot = int32(at)
-		if at-seen > lz4Far || binary.LittleEndian.Uint32(src[seen:]) != binary.LittleEndian.Uint32(src[at:]) {
-			at += step
-			if !fresh {
-				step = missed >> 6
-				missed++
-			}
-			fresh = false
-			continue
-		}
-		end := at + lz4MinMatch + Same(src[at+lz4MinMatch:len(src)-lz4Last], src[seen+lz4MinMatch:])
-		for at > from && seen > 0 && src[at-1] == src[seen-1] {
-			at--
-			seen--
-		}
-		dst = lz4Sequence(dst, src[from:at], at-seen, end-at)
-		at, from = end, end
-		step, missed, fresh = 1, stride<<6, true
-		if at <= limit { // what repeats often repeats from near the end of a match
-			*t.slot(src, at-2) = int32(at - 2)
-		}
-	}
-	return lz4Sequence(dst, src[from:], 0, 0)
-}
-
-// lz4Table is positions by hash: of four bytes, or in long inputs of five,
-// among which four are found too soon.
-type lz4Table struct {
-	at    []int32
-	shift uint // of 64 bits
-	long  bool
-}
-
-func (t *lz4Table) slot(src []byte, i int) *int32 {
-	word := binary.LittleEndian.Uint64(src[i:])
-	if t.long {
-		return &t.at[word<<24*889523592379>>t.shift]
-	}
-	return &t.at[uint64(uint32(word)*2654435761)<<32>>t.shift]
-}
-
-// Same is the number of equal bytes at the start of a and b.
-func Same(a, b []byte) int {
-	n := 0
-	for len(a)-n >= 8 && len(b)-n >= 8 {
-		if x := binary.LittleEndian.Uint64(a[n:]) ^ binary.LittleEndian.Uint64(b[n:]); x != 0 {
-			return n + bits.TrailingZeros64(x)/8
-		}
-		n += 8
-	}
-	for n < len(a) && n < len(b) && a[n] == b[n] {
-		n++
-	}
-	return n
-}
-
-// lz4Sequence appends literals and a match; distance 0 says that there is none.
-func lz4Sequence(dst, literals []byte, distance, n int) []byte {
-	token := min(len(literals), 15) << 4
-	if distance > 0 {
-		token |= min(n-lz4MinMatch, 15)
-	}
-	dst = append(dst, byte(token))
-	dst = append(lz4AppendLength(dst, len(literals)), literals...)
-	if distance > 0 {
-		dst = binary.LittleEndian.AppendUint16(dst, uint16(distance))
-		dst = lz4AppendLength(dst, n-lz4MinMatch)
-	}
-	return dst
-}
-
-// lz4AppendLength appends what of a length the token does not hold.
-func lz4AppendLength(dst []byte, n int) []byte {
-	if n < 15 {
-		return dst
-	}
-	for n -= 15; n >= 255; n -= 255 {
-		dst = append(dst, 255)
-	}
-	return append(dst, byte(n))
 }

@@ -1,68 +1,141 @@
 package shuffle
 
-// Bits are shuffled in two steps: bytes into lanes of equal significance, and
-// each lane into eight rows, row b with bit b of each of its bytes, eight
-// bytes' bits to a byte, the first one lowest.
+// A lane is the bytes of equal significance. Its bits lie in eight rows: row b
+// has bit b of each of its bytes, eight bytes' bits to a byte, the first one
+// lowest.
 
 // Bits writes the bits of src to dst, those of equal significance together.
 // The number of whole elements must be a multiple of 8; what is left over
 // after them is copied as it is. dst and tmp have at least the length of src.
 func Bits(dst, src []byte, size int, tmp []byte) {
-	Bytes(tmp, src, size)
-	count := len(src) / size
-	for k := range size {
-		split(dst[k*count:(k+1)*count], tmp[k*count:(k+1)*count])
+	n := len(src) / size / 8 // bytes of a row
+	copy(dst[8*n*size:len(src)], src[8*n*size:])
+	if n == 0 {
+		return
 	}
-	copy(dst[count*size:len(src)], src[count*size:])
+	lane, pairs := 0, size&^1
+	for ; pairs-lane >= 8; lane += 8 {
+		split8(dst[8*n*lane:], src[lane:], size, n)
+	}
+	for ; pairs-lane >= 4; lane += 4 {
+		split4(dst[8*n*lane:], src[lane:], size, n)
+	}
+	for ; lane < pairs; lane += 2 {
+		split2(dst[8*n*lane:], src[lane:], size, n)
+	}
+	splitRest(dst, src, pairs, size, n)
+	if lane == size {
+		return
+	}
+	bytes := src
+	if size > 1 {
+		bytes = tmp[:8*n]
+		for i := range bytes {
+			bytes[i] = src[i*size+lane]
+		}
+	}
+	split(dst[8*n*lane:8*n*size], bytes[:8*n])
 }
 
 // UndoBits is the inverse of Bits.
 func UndoBits(dst, src []byte, size int, tmp []byte) {
-	count := len(src) / size
-	if size == 1 {
-		tmp = dst // one lane is the elements already
+	n := len(src) / size / 8
+	copy(dst[8*n*size:len(src)], src[8*n*size:])
+	if n == 0 {
+		return
 	}
-	for k := range size {
-		join(tmp[k*count:(k+1)*count], src[k*count:(k+1)*count])
+	lane, pairs := 0, size&^1
+	for ; pairs-lane >= 8; lane += 8 {
+		join8(dst[lane:], src[8*n*lane:], size, n)
 	}
-	copy(tmp[count*size:len(src)], src[count*size:])
+	for ; pairs-lane >= 4; lane += 4 {
+		join4(dst[lane:], src[8*n*lane:], size, n)
+	}
+	for ; lane < pairs; lane += 2 {
+		join2(dst[lane:], src[8*n*lane:], size, n)
+	}
+	joinRest(dst, src, pairs, size, n)
+	if lane == size {
+		return
+	}
+	bytes := dst
 	if size > 1 {
-		UndoBytes(dst, tmp[:len(src)], size)
+		bytes = tmp
+	}
+	bytes = bytes[:8*n]
+	join(bytes, src[8*n*lane:8*n*size])
+	if size > 1 {
+		for i, b := range bytes {
+			dst[i*size+lane] = b
+		}
 	}
 }
 
 // split makes eight rows of a lane.
 func split(rows, lane []byte) {
 	n := len(lane) / 8
-	r := parts(rows, n)
 	i := 0
 	for ; i+8 <= n; i += 8 {
-		from := lane[8*i : 8*i+64]
-		a, b, c, d, e, f, g, h := bits8(bytes8(loadWords(from, 8)))
-		storeParts(r, i, a, b, c, d, e, f, g, h)
+		a, b, c, d, e, f, g, h := bits8(bytes8(loadWords(lane[8*i:], 8)))
+		storeWords(rows[i:], n, a, b, c, d, e, f, g, h)
 	}
 	for ; i < n; i++ {
-		x := square(le.Uint64(lane[8*i:]))
-		for b := range 8 {
-			r[b][i] = byte(x >> (8 * b))
-		}
+		splitSquare(rows[i:], n, le.Uint64(lane[8*i:]))
 	}
 }
 
 // join makes a lane of eight rows.
 func join(lane, rows []byte) {
 	n := len(lane) / 8
-	r := parts(rows, n)
 	i := 0
 	for ; i+8 <= n; i += 8 {
-		a, b, c, d, e, f, g, h := bytes8(bits8(loadParts(r, i)))
+		a, b, c, d, e, f, g, h := bytes8(bits8(loadWords(rows[i:], n)))
 		storeWords(lane[8*i:], 8, a, b, c, d, e, f, g, h)
 	}
 	for ; i < n; i++ {
-		var x uint64
-		for b := range 8 {
-			x |= uint64(r[b][i]) << (8 * b)
+		le.PutUint64(lane[8*i:], joinSquare(rows[i:], n))
+	}
+}
+
+// splitSquare writes the bits of eight bytes to the first bytes of rows.
+func splitSquare(rows []byte, n int, x uint64) {
+	x = square(x)
+	for b := range 8 {
+		rows[b*n] = byte(x >> (8 * b))
+	}
+}
+
+// joinSquare is the eight bytes of which the first bytes of rows have the bits.
+func joinSquare(rows []byte, n int) uint64 {
+	var x uint64
+	for b := range 8 {
+		x |= uint64(rows[b*n]) << (8 * b)
+	}
+	return square(x)
+}
+
+// splitRest makes the last bytes of the rows of some lanes, fewer than eight
+// of each row.
+func splitRest(dst, src []byte, lanes, size, n int) {
+	for i := n &^ 7; i < n; i++ {
+		for lane := range lanes {
+			var x uint64
+			for k := range 8 {
+				x |= uint64(src[(8*i+k)*size+lane]) << (8 * k)
+			}
+			splitSquare(dst[8*n*lane+i:], n, x)
 		}
-		le.PutUint64(lane[8*i:], square(x))
+	}
+}
+
+// joinRest is the inverse of splitRest.
+func joinRest(dst, src []byte, lanes, size, n int) {
+	for i := n &^ 7; i < n; i++ {
+		for lane := range lanes {
+			x := joinSquare(src[8*n*lane+i:], n)
+			for k := range 8 {
+				dst[(8*i+k)*size+lane] = byte(x >> (8 * k))
+			}
+		}
 	}
 }
