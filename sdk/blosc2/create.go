@@ -17,9 +17,13 @@ type Spec struct {
 	// Params of its chunks. The zero value is zstd, level 5, with shuffle, for
 	// items of one byte; an array sets the sizes of items and blocks.
 	Params    blosc.Params
-	ChunkSize int  // bytes of a chunk, whole items; 0: those of the first one. An array sets it
-	Sparse    bool // a directory with a file a chunk
-	Meta      []Metalayer
+	ChunkSize int // bytes of a chunk, whole items; 0: those of the first one. An array sets it
+	// ChunkBytes and BlockBytes are how large an array's chunks and blocks are
+	// chosen, where its Shape does not say: about that, and rather a divisor of
+	// a side. 0: 8 MiB and 192 KiB.
+	ChunkBytes, BlockBytes int64
+	Sparse                 bool // a directory with a file a chunk
+	Meta                   []Metalayer
 	// Replace makes it take the place of a frame of that name. Without, and
 	// where something else is, creating gives ErrExists.
 	Replace bool
@@ -49,15 +53,15 @@ func CreateArray(ctx context.Context, fs storage.FS, name string, shape Shape, s
 	if len(shape.Shape) > maxAxes {
 		return nil, fault.New(fault.ErrInvalid, "shape", "", strconv.Itoa(len(shape.Shape))+" axes")
 	}
-	if shape.Chunks == nil {
-		shape.Chunks = cutTo(shape.Shape, max(chunkBytes/t.size, 1))
+	for _, sides := range [][]int64{shape.Chunks, shape.Blocks} {
+		if sides != nil && len(sides) != len(shape.Shape) {
+			return nil, fault.New(fault.ErrInvalid, "shape", "", "chunks and blocks of other axes")
+		}
 	}
-	if shape.Blocks == nil {
-		shape.Blocks = cutTo(shape.Chunks, max(blockBytes/t.size, 1))
+	if slices.ContainsFunc(slices.Concat(shape.Shape, shape.Chunks, shape.Blocks), func(n int64) bool { return n < 0 }) {
+		return nil, fault.New(fault.ErrInvalid, "shape", "", "a side is negative")
 	}
-	if len(shape.Chunks) != len(shape.Shape) || len(shape.Blocks) != len(shape.Shape) {
-		return nil, fault.New(fault.ErrInvalid, "shape", "", "chunks and blocks of other axes")
-	}
+	shape.divide(t.size, or(spec.ChunkBytes, defaultChunkBytes), or(spec.BlockBytes, defaultBlockBytes))
 	if err := shape.check(); err != nil {
 		return nil, fault.New(fault.ErrInvalid, "shape", "", err.Error())
 	}
@@ -76,28 +80,12 @@ func CreateArray(ctx context.Context, fs storage.FS, name string, shape Shape, s
 	return c.(*NDArray), nil
 }
 
-const (
-	chunkBytes = 4 << 20   // of a chunk, about, where the caller does not say
-	blockBytes = 128 << 10 // of a block
-)
-
-// cutTo halves the longest side until there are at most count items: boxes
-// that are read alike along all axes.
-func cutTo(shape []int64, count int64) []int64 {
-	sides := slices.Clone(shape)
-	for {
-		n, ok := product(sides)
-		if ok && n <= count {
-			return sides
-		}
-		longest := 0
-		for i := range sides {
-			if sides[i] > sides[longest] {
-				longest = i
-			}
-		}
-		sides[longest] = ceil(sides[longest], 2)
+// or is the default where n is 0.
+func or(n, zero int64) int64 {
+	if n == 0 {
+		return zero
 	}
+	return n
 }
 
 // header is that of the new frame.
