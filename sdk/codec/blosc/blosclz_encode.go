@@ -1,5 +1,3 @@
-//go:build !gridhold_guest
-
 package blosc
 
 import (
@@ -56,7 +54,7 @@ func appendBloscLZ(dst, src []byte, level int, old bool) []byte {
 	whole := bloscLZTables.Get().(*[bloscLZTable]int32)
 	defer bloscLZTables.Put(whole)
 	part, size := bloscLZPart(len(src), level)
-	s := bloscLZScan{table: whole[:size], least: bloscLZWorth}
+	s := bloscLZScan{table: whole, size: size, least: bloscLZWorth}
 	if old {
 		part, s.least = len(src)/4, bloscLZOld
 	}
@@ -81,54 +79,48 @@ func appendBloscLZ(dst, src []byte, level int, old bool) []byte {
 
 // bloscLZScan is a greedy search with one table of positions by hash.
 type bloscLZScan struct {
-	src   []byte
-	table []int32
-	shift uint
+	table *[bloscLZTable]int32
+	size  int  // of the table, of which that much is used
 	least int  // shortest match
 	early bool // end matches before they must, as the C library does: worse, but for what repeats over and over
 }
 
-// slot is where the word at a position is entered.
-func (s *bloscLZScan) slot(i int) (*int32, uint32) {
-	word := binary.LittleEndian.Uint32(s.src[i:])
-	return &s.table[word*2654435761>>s.shift], word
+// bloscLZHash is the place of four bytes in a table of 1<<(32-shift).
+func bloscLZHash(word uint32, shift uint) int {
+	return int(word*2654435761>>shift) & (bloscLZTable - 1)
 }
 
-// match is for how many bytes position i is what was seen before, where the
-// first four are; 0 if that is not worth it.
-func (s *bloscLZScan) match(i, seen int) int {
-	if i == seen || i-seen > bloscLZFar {
+// match is for how many bytes position at of src is what was seen before,
+// where the first four are; 0 if that is not worth it.
+func (s *bloscLZScan) match(src []byte, at, seen int) int {
+	if at == seen || at-seen > bloscLZFar {
 		return 0
 	}
 	// Readers of the C library want a literal last.
-	n := 4 + block.Same(s.src[i+4:len(s.src)-1], s.src[seen+4:])
-	if n < s.least || i-seen > bloscLZNear && n < bloscLZWide {
+	n := 4 + block.Same(src[at+4:len(src)-1], src[seen+4:])
+	if n < s.least || at-seen > bloscLZNear && n < bloscLZWide {
 		return 0
 	}
 	return n
 }
 
-// matches reports whether position i was seen before.
-func (s *bloscLZScan) matches(i int) bool {
-	slot, word := s.slot(i)
-	return binary.LittleEndian.Uint32(s.src[*slot:]) == word && s.match(i, int(*slot)) > 0
-}
-
 // append appends src as BloscLZ.
 func (s *bloscLZScan) append(dst, src []byte) []byte {
-	clear(s.table)
-	s.src, s.shift = src, uint(32-bits.Len(uint(len(s.table)-1)))
+	t, shift := s.table, uint(32-bits.Len(uint(s.size-1)))
+	clear(t[:s.size])
 	head := len(dst)
 	from := 0              // of the literals before at
 	at := min(4, len(src)) // a stream begins with literals
 	for limit := len(src) - bloscLZTail; at < limit; {
-		slot, word := s.slot(at)
-		seen := int(*slot)
-		*slot = int32(at)
-		n := 0
-		if binary.LittleEndian.Uint32(src[seen:]) == word {
-			n = s.match(at, seen)
+		word := binary.LittleEndian.Uint32(src[at:])
+		h := bloscLZHash(word, shift)
+		seen := int(t[h])
+		t[h] = int32(at)
+		if binary.LittleEndian.Uint32(src[seen:]) != word {
+			at++
+			continue
 		}
+		n := s.match(src, at, seen)
 		if n == 0 {
 			at++
 			continue
@@ -138,14 +130,15 @@ func (s *bloscLZScan) append(dst, src []byte) []byte {
 		if n > bloscLZWide && end < limit {
 			// What comes next may have been seen together with the last
 			// bytes of this match, as in runs that take turns.
-			if s.early || s.matches(end-1) {
+			word := binary.LittleEndian.Uint32(src[end-1:])
+			early := int(t[bloscLZHash(word, shift)])
+			if s.early || binary.LittleEndian.Uint32(src[early:]) == word && s.match(src, end-1, early) > 0 {
 				end--
 			}
 			if s.early && at-seen == 1 {
 				end--
 			}
-			slot, _ := s.slot(end - 2)
-			*slot = int32(end - 2)
+			t[bloscLZHash(binary.LittleEndian.Uint32(src[end-2:]), shift)] = int32(end - 2)
 		}
 		dst = appendMatch(dst, at-seen, end-at)
 		at, from = end, end

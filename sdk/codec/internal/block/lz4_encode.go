@@ -10,14 +10,20 @@ import (
 func LZ4Bound(n int64) int64 { return n + n/255 + 16 }
 
 const (
-	lz4HashBits = 13
-	lz4Far      = 1<<16 - 1
-	lz4Tail     = 12 // no match begins in the last 12 bytes
-	lz4Last     = 5  // nor reaches into the last 5
+	lz4Far  = 1<<16 - 1
+	lz4Tail = 12 // no match begins in the last 12 bytes
+	lz4Last = 5  // nor reaches into the last 5
+
+	lz4Near64K  = 1<<16 + lz4Tail - 1 // bytes of which each position where a match begins has 16 bits
+	lz4NearBits = 13                  // of hashes in such inputs
+	lz4FarBits  = 12                  // in longer ones
 )
 
 // lz4Tables hold positions by hash, for one call.
-var lz4Tables = sync.Pool{New: func() any { return new([1 << lz4HashBits]int32) }}
+var (
+	lz4Tables16 = sync.Pool{New: func() any { return new(lz4Table[uint16]) }}
+	lz4Tables32 = sync.Pool{New: func() any { return new(lz4Table[uint32]) }}
+)
 
 // AppendLZ4 appends src as one LZ4 block to dst.
 func AppendLZ4(dst, src []byte) []byte { return AppendLZ4Fast(dst, src, 0, 1) }
@@ -27,65 +33,99 @@ func AppendLZ4(dst, src []byte) []byte { return AppendLZ4Fast(dst, src, 0, 1) }
 // hash, and skips ahead where nothing matches: more so with a larger stride,
 // from 1 on. All of that is as in the reference library, for the same sizes.
 func AppendLZ4Fast(dst, src []byte, start, stride int) []byte {
-	whole := lz4Tables.Get().(*[1 << lz4HashBits]int32)
-	defer lz4Tables.Put(whole)
-	t := lz4Table{at: whole[:1<<(lz4HashBits-1)], long: len(src) > 1<<16+10}
-	if !t.long {
-		t.at = whole[:1<<min(bits.Len(uint(len(src))), lz4HashBits)]
+	head := len(dst)
+	dst = Room(dst, int(LZ4Bound(int64(len(src)-start))))
+	out := dst[head:cap(dst)]
+	if len(src) < lz4Near64K {
+		t := lz4Tables16.Get().(*lz4Table[uint16])
+		defer lz4Tables16.Put(t)
+		n := t.fast(out, src, start, stride, uint(64-min(bits.Len(uint(len(src))), lz4NearBits)), false)
+		return dst[:head+n]
 	}
-	t.shift = uint(64 - bits.Len(uint(len(t.at)-1)))
-	clear(t.at)
-	limit := len(src) - lz4Tail
-	for i := max(0, start-lz4Far); i+8 <= start; i += 3 {
-		*t.slot(src, i) = int32(i)
+	t := lz4Tables32.Get().(*lz4Table[uint32])
+	defer lz4Tables32.Put(t)
+	n := t.fast(out, src, start, stride, 64-lz4FarBits, true)
+	return dst[:head+n]
+}
+
+// lz4Table is positions by hash.
+type lz4Table[T uint16 | uint32] [1 << lz4NearBits]T
+
+// lz4Hash is the place of a word in a table of 1<<(64-shift): by its first
+// four bytes, or in long inputs by five, among which four are found too soon.
+func lz4Hash(word uint64, shift uint, long bool) int {
+	if long {
+		return int(word<<24*889523592379>>shift) & (1<<lz4NearBits - 1)
 	}
-	from, at := start, start+1
-	if start < limit {
-		*t.slot(src, start) = int32(start)
+	return int(word*2654435761<<32>>shift) & (1<<lz4NearBits - 1)
+}
+
+// fast writes src[start:] to dst, which has room for it, and returns how much
+// it wrote.
+func (t *lz4Table[T]) fast(dst, src []byte, start, stride int, shift uint, long bool) int {
+	clear(t[:1<<(64-shift)])
+	last := len(src) - lz4Tail // where a match may begin
+	end := len(src) - lz4Last  // to where it may reach
+	from, out := start, 0
+	if start <= last {
+		for i := max(0, start-lz4Far); i <= start-8; i += 3 {
+			t[lz4Hash(binary.LittleEndian.Uint64(src[i:]), shift, long)] = T(i)
+		}
+		t[lz4Hash(binary.LittleEndian.Uint64(src[start:]), shift, long)] = T(start)
 	}
-	step, missed, fresh := 1, stride<<6, false
-	for at <= limit {
-		slot := t.slot(src, at)
-		seen := int(*slot)
-		*slot = int32(at)
-		if at-seen > lz4Far || binary.LittleEndian.Uint32(src[seen:]) != binary.LittleEndian.Uint32(src[at:]) {
+	step, missed := 1, stride<<6
+	for at := start + 1; at <= last; {
+		word := binary.LittleEndian.Uint64(src[at:])
+		h := lz4Hash(word, shift, long)
+		seen := int(t[h])
+		t[h] = T(at)
+		if uint32(word) != binary.LittleEndian.Uint32(src[seen:]) || at-seen > lz4Far {
 			at += step
-			if !fresh {
-				step = missed >> 6
-				missed++
-			}
-			fresh = false
+			step = missed >> 6
+			missed++
 			continue
 		}
-		end := at + lz4MinMatch + Same(src[at+lz4MinMatch:len(src)-lz4Last], src[seen+lz4MinMatch:])
 		for at > from && seen > 0 && src[at-1] == src[seen-1] {
 			at--
 			seen--
 		}
-		dst = lz4Sequence(dst, src[from:at], at-seen, end-at)
-		at, from = end, end
-		step, missed, fresh = 1, stride<<6, true
-		if at <= limit { // what repeats often repeats from near the end of a match
-			*t.slot(src, at-2) = int32(at - 2)
+		for {
+			n := lz4MinMatch + Same(src[at+lz4MinMatch:end], src[seen+lz4MinMatch:])
+			out = lz4Put(dst, out, src, from, at-from, at-seen, n)
+			at += n
+			from = at
+			if at > last {
+				break
+			}
+			// What repeats often repeats from near the end of a match, and
+			// what comes next often was seen too.
+			t[lz4Hash(binary.LittleEndian.Uint64(src[at-2:]), shift, long)] = T(at - 2)
+			word := binary.LittleEndian.Uint64(src[at:])
+			h := lz4Hash(word, shift, long)
+			seen = int(t[h])
+			t[h] = T(at)
+			if uint32(word) != binary.LittleEndian.Uint32(src[seen:]) || at-seen > lz4Far {
+				break
+			}
 		}
+		at++
+		step, missed = 1, stride<<6
 	}
-	return lz4Sequence(dst, src[from:], 0, 0)
+	return out + copy(dst[out:], lz4Sequence(dst[out:out], src[from:], 0, 0))
 }
 
-// lz4Table is positions by hash: of four bytes, or in long inputs of five,
-// among which four are found too soon.
-type lz4Table struct {
-	at    []int32
-	shift uint // of 64 bits
-	long  bool
-}
-
-func (t *lz4Table) slot(src []byte, i int) *int32 {
-	word := binary.LittleEndian.Uint64(src[i:])
-	if t.long {
-		return &t.at[word<<24*889523592379>>t.shift]
+// lz4Put writes a sequence to dst at out, where there is room for it, and
+// returns where it ends.
+func lz4Put(dst []byte, out int, src []byte, from, literals, distance, n int) int {
+	n -= lz4MinMatch
+	if literals < lz4Short && n < lz4Short && from <= len(src)-Wide && out <= len(dst)-Wide-3 {
+		dst[out] = byte(literals<<4 | n)
+		*(*[Wide]byte)(dst[out+1:]) = *(*[Wide]byte)(src[from:])
+		out += 1 + literals
+		binary.LittleEndian.PutUint16(dst[out:], uint16(distance))
+		return out + 2
 	}
-	return &t.at[uint64(uint32(word)*2654435761)<<32>>t.shift]
+	return out + len(lz4Sequence(dst[out:out], src[from:from+literals], distance, n+lz4MinMatch))
 }
 
 // Same is the number of equal bytes at the start of a and b.
