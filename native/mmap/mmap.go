@@ -7,12 +7,14 @@
 package mmap
 
 import (
+	"encoding/binary"
 	"errors"
 	"io"
 	"os"
 	"runtime/debug"
 	"strconv"
 	"sync"
+	"sync/atomic"
 
 	"github.com/gridhold/gridhold/sdk/fault"
 )
@@ -91,6 +93,47 @@ func (m *Map) ReadAt(p []byte, off int64) (n int, err error) {
 		return n, io.EOF
 	}
 	return n, nil
+}
+
+// ReadBetween copies len(p) bytes at off, between two looks at the aligned
+// 8-byte words at the offsets of words, as [storage.Mapping] says. Nothing is
+// read earlier or later than that, on any processor.
+//
+// ErrInvalid for what lies outside the mapping, else as ReadAt.
+func (m *Map) ReadBetween(p []byte, off int64, words [2]int64) (before, after [2]uint64, err error) {
+	err = m.View(func(data []byte) error {
+		size := int64(len(data))
+		if off < 0 || off > size || int64(len(p)) > size-off {
+			return fault.At(fault.ErrInvalid, "mmap", m.name, off, "outside the mapping")
+		}
+		for _, w := range words {
+			if w < 0 || w&7 != 0 || w > size-8 {
+				return fault.At(fault.ErrInvalid, "mmap", m.name, w, "not a word of the mapping")
+			}
+		}
+		for i, w := range words {
+			before[i] = loadWord(data, w)
+		}
+		copy(p, data[off:])
+		// A load is not kept from moving ahead of earlier loads; it is kept
+		// from moving ahead of a store, and a store from moving ahead of
+		// anything.
+		var fence atomic.Uint64
+		fence.Store(1)
+		for i, w := range words {
+			after[i] = loadWord(data, w)
+		}
+		return nil
+	})
+	return before, after, err
+}
+
+// littleEndian turns a number of this machine into the one whose bytes it has
+// in memory, read from the lowest.
+func littleEndian(w uint64) uint64 {
+	var b [8]byte
+	binary.NativeEndian.PutUint64(b[:], w)
+	return binary.LittleEndian.Uint64(b[:])
 }
 
 // View calls f with the mapping, which is valid until f returns. A fault on

@@ -1,6 +1,8 @@
 package mmap
 
 import (
+	"bytes"
+	"encoding/binary"
 	"io"
 	"os"
 	"path/filepath"
@@ -125,4 +127,70 @@ func BenchmarkReadAt(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
+}
+
+func TestReadBetween(t *testing.T) {
+	data := storagetest.Pattern(10000, 1)
+	m, name := mapped(t, data)
+	p := make([]byte, 100)
+	before, after, err := m.ReadBetween(p, 9900, [2]int64{8, 9992})
+	require.NoError(t, err)
+	want := [2]uint64{binary.LittleEndian.Uint64(data[8:]), binary.LittleEndian.Uint64(data[9992:])}
+	require.Equal(t, want, before)
+	require.Equal(t, want, after)
+	require.Equal(t, data[9900:], p)
+	for _, tc := range []struct {
+		n         int
+		off, a, b int64
+	}{{100, 9901, 0, 0}, {1, 10000, 0, 0}, {1, -1, 0, 0}, {1, 0, 4, 0}, {1, 0, 0, 10000}, {1, 0, -8, 0}, {1, 1 << 62, 0, 0}} {
+		_, _, err := m.ReadBetween(make([]byte, tc.n), tc.off, [2]int64{tc.a, tc.b})
+		require.ErrorIs(t, err, fault.ErrInvalid, tc)
+	}
+	require.NoError(t, os.Truncate(name, 100))
+	_, _, err = m.ReadBetween(p, 9900, [2]int64{8, 8})
+	require.ErrorIs(t, err, fault.ErrIO)
+}
+
+// Whoever sees the same word before and after has bytes of one state: a
+// writer that changes words around its bytes is always noticed.
+func TestReadBetweenWhileWritten(t *testing.T) {
+	m, name := mapped(t, make([]byte, 8192))
+	f, err := os.OpenFile(name, os.O_WRONLY, 0)
+	require.NoError(t, err)
+	defer f.Close()
+	stop, done := make(chan bool), make(chan error, 1)
+	go func() {
+		for i := byte(1); ; i++ {
+			select {
+			case <-stop:
+				done <- nil
+				return
+			default:
+			}
+			for _, w := range [][]byte{make([]byte, 8), bytes.Repeat([]byte{i}, 4096), bytes.Repeat([]byte{i}, 8)} {
+				off := int64(4096)
+				if len(w) == 8 {
+					off = 0
+				}
+				if _, err := f.WriteAt(w, off); err != nil {
+					done <- err
+					return
+				}
+			}
+		}
+	}()
+	p := make([]byte, 4096)
+	same := 0
+	for range 20000 {
+		before, after, err := m.ReadBetween(p, 4096, [2]int64{0, 0})
+		require.NoError(t, err)
+		if before != after || before[0] == 0 || before[0] != uint64(byte(before[0]))*0x0101010101010101 {
+			continue
+		}
+		same++
+		require.Equal(t, bytes.Repeat([]byte{byte(before[0])}, 4096), p)
+	}
+	close(stop)
+	require.NoError(t, <-done)
+	require.Positive(t, same)
 }

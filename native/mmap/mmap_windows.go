@@ -2,6 +2,7 @@ package mmap
 
 import (
 	"os"
+	"sync/atomic"
 	"unsafe"
 
 	"golang.org/x/sys/windows"
@@ -28,3 +29,8 @@ func mapFile(f *os.File, n int) ([]byte, error) {
 func unmap(data []byte) error { return windows.UnmapViewOfFile(start(data)) }
 
 func start(data []byte) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(data))) }
+
+// loadWord loads 8 bytes in one piece, in little-endian order.
+func loadWord(data []byte, off int64) uint64 {
+	return littleEndian(atomic.LoadUint64((*uint64)(unsafe.Pointer(&data[off]))))
+}

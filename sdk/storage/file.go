@@ -32,14 +32,37 @@ type File interface {
 	LockRange(off int64, m LockMode) (unlock func() error, err error)
 }
 
+// Mapper is an optional power of a File: it can be read as memory.
+type Mapper interface {
+	// Map maps the file as long as it is now. The mapping outlives the
+	// file's closing. ErrUnsupported where there are no mappings.
+	Map() (Mapping, error)
+}
+
+// Mapping is a window on a file that others may change. Safe for concurrent
+// use.
+type Mapping interface {
+	io.ReaderAt // ErrIO for what is not there any more
+	// ReadBetween reads len(p) bytes at off, all of them within the mapping,
+	// between two looks at the 8-byte words at the offsets of words, which
+	// are multiples of 8: before is what they were when the first byte was
+	// read, after what they were when the last one had been.
+	ReadBetween(p []byte, off int64, words [2]int64) (before, after [2]uint64, err error)
+	Close() error
+}
+
 // FileInfo describes a file.
 type FileInfo struct {
 	Size    int64
 	ModTime time.Time
-	Dev     uint64
-	Ino     uint64 // with Dev: the identity of the file, not of its name
-	Links   uint64 // 0: the name is gone
-	Dir     bool
+	// ChangeTime is when the file changed in any way, by the clock of its
+	// system, which nobody sets; zero where unknown.
+	ChangeTime time.Time
+	Allocated  int64 // bytes of the file system that it takes; 0 where unknown
+	Dev        uint64
+	Ino        uint64 // with Dev: the identity of the file, not of its name
+	Links      uint64 // 0: the name is gone
+	Dir        bool
 }
 
 // OpenFlag says how FS.Open opens; combine with |.

@@ -258,7 +258,7 @@ func (m *MemoryFS) drop(n *memoryNode) {
 }
 
 func (n *memoryNode) info() FileInfo {
-	return FileInfo{Size: int64(len(n.data)), ModTime: n.changed, Dev: 1, Ino: n.ino, Links: n.links, Dir: n.dir}
+	return FileInfo{Size: int64(len(n.data)), ModTime: n.changed, ChangeTime: n.changed, Allocated: int64(len(n.data)), Dev: 1, Ino: n.ino, Links: n.links, Dir: n.dir}
 }
 
 // NoFile returns the ErrNotFound of a name.
