@@ -136,7 +136,8 @@ func (k *Kept) changed(ctx context.Context, e *keptEntry) bool {
 	}
 	now, err := s.Stat(ctx, e.key)
 	was := e.opened
-	return err == nil && (now.Dev != was.Dev || now.Ino != was.Ino || now.Size != was.Size || !now.ModTime.Equal(was.ModTime))
+	return err == nil && (now.Dev != was.Dev || now.Ino != was.Ino || now.Size != was.Size ||
+		!now.ModTime.Equal(was.ModTime) || !now.ChangeTime.Equal(was.ChangeTime))
 }
 
 // leave ends one use.
