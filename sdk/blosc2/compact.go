@@ -2,6 +2,7 @@ package blosc2
 
 import (
 	"context"
+	"errors"
 
 	"github.com/gridhold/gridhold/sdk/fault"
 	"github.com/gridhold/gridhold/sdk/storage"
@@ -45,7 +46,16 @@ func (v *view) dead(ctx context.Context) (int64, error) {
 // old one open go on with it until they refresh. Sparse frames have no dead
 // bytes. ErrReadOnly, ErrCorrupt, ErrClosed.
 func (s *SChunk) Compact(ctx context.Context) error {
-	f := s.f
+	if s.f.where.sparse {
+		_, err := s.f.state()
+		return err
+	}
+	return s.f.renew(ctx, func(*draft) error { return nil })
+}
+
+// renew writes the frame anew, with what change makes of it, and puts it in
+// the place of the old one in one step. change must leave chunks alone.
+func (f *frame) renew(ctx context.Context, change func(d *draft) error) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	switch {
@@ -53,28 +63,53 @@ func (s *SChunk) Compact(ctx context.Context) error {
 		return fault.New(fault.ErrClosed, "blosc2", f.where.name, "")
 	case !f.o.Write:
 		return fault.New(fault.ErrReadOnly, "blosc2", f.where.name, "not open for writing")
-	case f.where.sparse:
-		return nil
 	}
 	if _, err := f.reload(ctx); err != nil {
 		return err
 	}
 	d, err := f.draft()
+	if err == nil {
+		err = change(d)
+	}
+	if err != nil {
+		return f.named(err)
+	}
+	err = replace(ctx, f.where.fs, f.where.main(), f.o.Durability, false, func(to storage.File) error {
+		if !d.Sparse {
+			return d.rewrite(ctx, to)
+		}
+		b, err := d.whole()
+		if err == nil {
+			_, err = to.WriteAt(b, 0)
+		}
+		return err
+	})
+	if err != nil {
+		return f.named(err)
+	}
+	// Not by reload, to which other axes are another array.
+	file, err := f.where.open(ctx, true)
 	if err != nil {
 		return err
 	}
-	err = replace(ctx, f.where.fs, f.where.name, f.o.Durability, false, func(to storage.File) error {
-		return d.rewrite(ctx, to)
-	})
-	if err == nil {
-		_, err = f.reload(ctx)
+	next, err := load(ctx, &f.where, file, f.o.Limits)
+	if err != nil {
+		return errors.Join(f.named(err), file.Close())
 	}
-	return f.named(err)
+	old := f.view.file
+	f.view = next
+	f.tick++
+	return old.Close()
 }
 
 // rewrite writes the frame to an empty file.
 func (d *draft) rewrite(ctx context.Context, to storage.File) error {
 	v := d.f.view
+	head := d.header()
+	if head == nil { // of another length
+		head = newHeader(d.Header, d.meta)
+		d.HeaderLen = int64(len(head))
+	}
 	d.end = d.HeaderLen
 	for i, e := range d.entries {
 		if e < 0 {
@@ -103,6 +138,7 @@ func (d *draft) rewrite(ctx context.Context, to storage.File) error {
 	if _, err := to.WriteAt(tail, d.end); err != nil {
 		return err
 	}
-	_, err := to.WriteAt(d.header(), 0)
+	putHeader(head, d.Header)
+	_, err := to.WriteAt(head, 0)
 	return err
 }

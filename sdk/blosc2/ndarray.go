@@ -3,7 +3,6 @@ package blosc2
 import (
 	"context"
 	"math"
-	"slices"
 	"strconv"
 
 	"github.com/gridhold/gridhold/sdk/codec/blosc"
@@ -34,9 +33,7 @@ func (a *NDArray) Shape() Shape {
 	if err != nil {
 		return Shape{}
 	}
-	s := *v.shape
-	s.Shape, s.Chunks, s.Blocks = slices.Clone(s.Shape), slices.Clone(s.Chunks), slices.Clone(s.Blocks)
-	return s
+	return v.shape.clone()
 }
 
 // DType returns the data type of an item; zero once closed.
@@ -58,9 +55,7 @@ func (a *NDArray) Slice(ctx context.Context, spans []Span, dst []byte) ([]byte, 
 	err := a.s.f.read(ctx, func(v *view) (err error) {
 		g := gather{view: v, o: a.s.f.o, spans: spans}
 		if spans == nil {
-			for _, n := range v.shape.Shape {
-				g.spans = append(g.spans, Span{0, n, 1})
-			}
+			g.spans = v.shape.all()
 		}
 		size, err := g.size()
 		if err != nil || size == 0 {
