@@ -54,31 +54,39 @@ type stored struct {
 // find returns where chunk i is, or its bytes if there are none.
 func (v *view) find(ctx context.Context, i int64) (stored, []byte, error) {
 	e, err := v.index.at(i)
-	switch {
-	case err != nil:
+	if err != nil {
 		return stored{}, nil, err
-	case e.Special != blosc.NotSpecial:
+	}
+	if e.Special != blosc.NotSpecial {
 		b, err := v.special(e.Special, i)
 		return stored{}, b, err
-	case v.Sparse:
-		if e.At > 1<<32-1 {
-			return stored{}, nil, fault.New(fault.ErrCorrupt, "frame", "index", "a chunk of number "+strconv.FormatInt(e.At, 10))
-		}
-		f, err := v.where.fs.Open(ctx, join(v.where.name, chunkName(e.At)), storage.OpenRead)
-		if err != nil {
-			return stored{}, nil, err
-		}
-		info, err := f.Stat()
-		if err != nil {
-			f.Close()
-			return stored{}, nil, err
-		}
-		return stored{f, info.Size, f}, nil, nil
-	case e.At > v.PackedSize-blosc.HeaderSize:
-		return stored{}, nil, fault.At(fault.ErrCorrupt, "frame", "index", e.At, "a chunk outside the data")
 	}
-	room := v.PackedSize - e.At
-	return stored{io.NewSectionReader(v.file, v.where.off+v.HeaderLen+e.At, room), room, keep{}}, nil, nil
+	s, err := v.at(ctx, e.At)
+	return s, nil, err
+}
+
+// at returns the stored chunk of an index entry.
+func (v *view) at(ctx context.Context, at int64) (stored, error) {
+	if !v.Sparse {
+		if at > v.PackedSize-blosc.HeaderSize {
+			return stored{}, fault.At(fault.ErrCorrupt, "frame", "index", at, "a chunk outside the data")
+		}
+		room := v.PackedSize - at
+		return stored{io.NewSectionReader(v.file, v.where.off+v.HeaderLen+at, room), room, keep{}}, nil
+	}
+	if at > 1<<32-1 {
+		return stored{}, fault.New(fault.ErrCorrupt, "frame", "index", "a chunk of number "+strconv.FormatInt(at, 10))
+	}
+	f, err := v.where.fs.Open(ctx, join(v.where.name, chunkName(at)), storage.OpenRead)
+	if err != nil {
+		return stored{}, err
+	}
+	info, err := f.Stat()
+	if err != nil {
+		f.Close()
+		return stored{}, err
+	}
+	return stored{f, info.Size, f}, nil
 }
 
 // chunkError says which chunk an error is about.

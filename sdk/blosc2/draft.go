@@ -169,9 +169,14 @@ func (d *draft) drop(ctx context.Context, i int) error {
 		return nil
 	}
 	d.gone = append(d.gone, d.entries[i])
-	h, err := d.f.view.chunkHeader(ctx, int64(i))
+	s, err := d.f.view.at(ctx, d.entries[i])
+	if err != nil {
+		return chunkError(int64(i), err)
+	}
+	defer s.Close()
+	_, h, err := readHead(s, 0, s.room, blosc.ExtendedHeaderSize)
 	d.PackedSize -= int64(h.PackedSize)
-	return err
+	return chunkError(int64(i), err)
 }
 
 func (d *draft) file() storage.File { return d.f.view.file.(storage.File) }
