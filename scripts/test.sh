@@ -21,6 +21,7 @@ part() { # NAME COMMAND...
 
 part "check" scripts/check.sh
 part "the other Zarr libraries" scripts/peers.sh
+part "the server of S3" scripts/gateway.sh
 part "Go" env REQUIRE_PEERS=1 scripts/race.sh
 part "sdk under wasip1" scripts/test-wasm.sh
 part "JavaScript" scripts/test-js.sh

@@ -56,7 +56,7 @@ func New(o Options) *Fetcher {
 	}
 	f.client.Transport = o.Transport
 	if o.Transport == nil {
-		t := newTransport()
+		t := NewTransport()
 		f.client.Transport, f.close = t, t.CloseIdleConnections
 	}
 	f.client.CheckRedirect = func(next *http.Request, before []*http.Request) error {
@@ -71,9 +71,10 @@ func (f *Fetcher) Close() error {
 	return nil
 }
 
-// newTransport has no bound on an exchange as a whole, which is the
-// context's, but on what a silent server can hold up.
-func newTransport() *http.Transport {
+// NewTransport makes what a Fetcher has unless it is given another. It sets no
+// bound on an exchange as a whole, which is the context's, but on what a silent
+// server can hold up.
+func NewTransport() *http.Transport {
 	return &http.Transport{
 		Proxy:                  http.ProxyFromEnvironment,
 		DialContext:            (&net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
