@@ -22,8 +22,11 @@ var launch = map[string][]string{
 	"zarrista":    {python, "with_zarrista.py"},
 	"tensorstore": {python, "with_tensorstore.py"},
 	"zarrita":     {"node", "with_zarrita.mjs"},
+
+	"python-blosc2": {python, "with_blosc2.py"},
 }
 
+// peerNames are those of Zarr.
 var peerNames = []string{"zarr-python", "zarrs-zarr", "zarrista", "tensorstore", "zarrita"}
 
 var python = func() string {
@@ -65,21 +68,9 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// eachPeer runs a test with every peer, side by side.
+// eachPeer runs a test with every peer of Zarr, side by side.
 func eachPeer(t *testing.T, test func(t *testing.T, p *peer)) {
-	installed := python
-	for _, path := range []string{python, "peers/node_modules/zarrita/package.json"} {
-		if _, err := os.Stat(path); err != nil {
-			installed = ""
-		}
-	}
-	if installed == "" {
-		if os.Getenv("REQUIRE_PEERS") == "1" {
-			t.Fatal("the other libraries are missing: run scripts/peers.sh")
-		}
-		fmt.Fprintf(os.Stderr, "SKIPPED %s: the other libraries are missing; scripts/peers.sh installs them\n", t.Name())
-		t.Skip("run scripts/peers.sh")
-	}
+	requirePeers(t)
 	for _, name := range peerNames {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -87,6 +78,21 @@ func eachPeer(t *testing.T, test func(t *testing.T, p *peer)) {
 			require.NoError(t, err)
 			test(t, p)
 		})
+	}
+}
+
+// requirePeers skips the test where the other libraries are not installed.
+func requirePeers(t *testing.T) {
+	t.Helper()
+	for _, path := range []string{python, "peers/node_modules/zarrita/package.json"} {
+		if _, err := os.Stat(path); err == nil {
+			continue
+		}
+		if os.Getenv("REQUIRE_PEERS") == "1" {
+			t.Fatal("the other libraries are missing: run scripts/peers.sh")
+		}
+		fmt.Fprintf(os.Stderr, "SKIPPED %s: the other libraries are missing; scripts/peers.sh installs them\n", t.Name())
+		t.Skip("run scripts/peers.sh")
 	}
 }
 
@@ -157,10 +163,10 @@ type node struct {
 	Attributes json.RawMessage `json:"attributes"`
 }
 
-// ask returns the answer to a request, which may be a refusal.
-func (p *peer) ask(t *testing.T, r request) answer {
+// exchange sends a request and waits for the answer.
+func (p *peer) exchange(t *testing.T, request, answer any) {
 	t.Helper()
-	line, err := json.Marshal(r)
+	line, err := json.Marshal(request)
 	require.NoError(t, err)
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -168,8 +174,14 @@ func (p *peer) ask(t *testing.T, r request) answer {
 	require.NoError(t, err, "the process of %s has ended", p.name)
 	text, err := p.out.ReadBytes('\n')
 	require.NoError(t, err, "the process of %s has ended", p.name)
+	require.NoError(t, json.Unmarshal(text, answer), "%.300s", text)
+}
+
+// ask returns the answer to a request, which may be a refusal.
+func (p *peer) ask(t *testing.T, r request) answer {
+	t.Helper()
 	var a answer
-	require.NoError(t, json.Unmarshal(text, &a), "%s", text)
+	p.exchange(t, r, &a)
 	return a
 }
 
