@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"path"
 	"slices"
 	"strconv"
 
@@ -24,9 +25,13 @@ type Spec struct {
 	ChunkBytes, BlockBytes int64
 	Sparse                 bool // a directory with a file a chunk
 	Meta                   []Metalayer
-	// Replace makes it take the place of a frame of that name. Without, and
-	// where something else is, creating gives ErrExists.
-	Replace bool
+	// What to do with what has the name already. Neither: ErrExists, which is
+	// mode "x" of NumPy and python-blosc2. Replace, mode "w": the new frame
+	// takes the place of a frame, when it is whole; anything else, and a
+	// directory with other files in it, is left alone with ErrExists. OrOpen,
+	// mode "a": a frame of that kind is opened, whatever it is like, and no
+	// other is made.
+	Replace, OrOpen bool
 	// Fill writes to it before it appears under its name; nil: it appears
 	// empty, an array with zeros.
 	Fill func(ctx context.Context, c Container) error
@@ -135,6 +140,12 @@ func create(ctx context.Context, fs storage.FS, name string, spec Spec, shape *S
 	if err != nil {
 		return nil, err
 	}
+	if spec.OrOpen {
+		c, err := spec.open(ctx, fs, name, shape != nil, o)
+		if err == nil || !errors.Is(err, fault.ErrNotFound) {
+			return c, err
+		}
+	}
 	d := &draft{Header: h, entries: entries}
 	if shape != nil {
 		d.meta = []Metalayer{{shapeLayer, shape.append(nil)}}
@@ -166,6 +177,25 @@ func create(ctx context.Context, fs storage.FS, name string, spec Spec, shape *S
 	return openLeaf(ctx, where, o)
 }
 
+// open opens a frame that is there, if it is of that kind.
+func (spec *Spec) open(ctx context.Context, fs storage.FS, name string, array bool, o Options) (Container, error) {
+	c, err := Open(ctx, fs, name, o)
+	if err != nil {
+		return nil, err
+	}
+	switch c.(type) {
+	case *NDArray:
+		if array {
+			return c, nil
+		}
+	case *SChunk:
+		if !array {
+			return c, nil
+		}
+	}
+	return nil, errors.Join(fault.New(fault.ErrExists, "blosc2", name, "is a "+c.Kind()), c.Close())
+}
+
 // replaceable refuses to make a frame where something else is.
 func replaceable(ctx context.Context, fs storage.FS, name string, spec Spec) error {
 	info, err := fs.Stat(ctx, name)
@@ -185,7 +215,17 @@ func replaceable(ctx context.Context, fs storage.FS, name string, spec Spec) err
 	if err != nil {
 		return fault.New(fault.ErrExists, "blosc2", name, "is no frame")
 	}
-	return f.close()
+	err = f.close()
+	if err != nil || !spec.Sparse {
+		return err
+	}
+	files, err := fs.List(ctx, name)
+	for _, file := range files {
+		if file != chunksFile && path.Ext(file) != ".chunk" && !leftOver(file) {
+			return fault.New(fault.ErrExists, "blosc2", join(name, file), "is no file of the frame, which is left alone")
+		}
+	}
+	return err
 }
 
 // aside makes a file or directory beside name.
@@ -225,16 +265,9 @@ func (spec *Spec) make(ctx context.Context, where place, b []byte, o Options) er
 // take gives the new frame its name. A directory cannot take the place of
 // another in one step: for a moment there is none.
 func take(ctx context.Context, fs storage.FS, tmp, name string, spec Spec, d Durability) error {
-	old := ""
 	if spec.Replace && spec.Sparse {
 		if _, err := fs.Stat(ctx, name); err == nil {
-			var err error
-			if old, err = aside(ctx, fs, name, true); err == nil {
-				err = fs.Rename(ctx, name, old)
-			}
-			if err != nil {
-				return err
-			}
+			return swap(ctx, fs, tmp, name)
 		}
 	}
 	rename := fs.RenameNoReplace
@@ -243,11 +276,6 @@ func take(ctx context.Context, fs storage.FS, tmp, name string, spec Spec, d Dur
 	}
 	if err := rename(ctx, tmp, name); err != nil {
 		return err
-	}
-	if old != "" {
-		if err := removeFrame(ctx, fs, old, true); err != nil {
-			return err
-		}
 	}
 	if d == SyncNever {
 		return nil
@@ -258,15 +286,7 @@ func take(ctx context.Context, fs storage.FS, tmp, name string, spec Spec, d Dur
 // removeFrame removes a file, or a directory with the files in it.
 func removeFrame(ctx context.Context, fs storage.FS, name string, dir bool) error {
 	if dir {
-		files, err := fs.List(ctx, name)
-		if err != nil {
-			return err
-		}
-		for _, file := range files {
-			if err := fs.Remove(ctx, join(name, file)); err != nil {
-				return err
-			}
-		}
+		return removeTree(ctx, fs, name)
 	}
 	return fs.Remove(ctx, name)
 }

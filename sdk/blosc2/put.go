@@ -13,14 +13,6 @@ import (
 	"github.com/gridhold/gridhold/sdk/storage"
 )
 
-// StoreSpec says how a store is made.
-type StoreSpec struct {
-	Tree bool // a TreeStore
-	// Threshold is how many decoded bytes make a leaf a file of its own; 0: all
-	// are, negative: none.
-	Threshold int64
-}
-
 // embedChunk is the chunk size of embedded stores, that of python-blosc2.
 const embedChunk = 8 << 10
 
@@ -45,34 +37,6 @@ func createEmbedded(ctx context.Context, fs storage.FS, name, layer string, o Op
 		return nil, err
 	}
 	return c.(*EmbedStore), nil
-}
-
-// CreateStore makes an empty DictStore or TreeStore in a new directory and
-// opens it for writing. ErrExists if there is anything of that name.
-func CreateStore(ctx context.Context, fs storage.FS, name string, spec StoreSpec, o Options) (Container, error) {
-	if err := fs.Mkdir(ctx, name); err != nil {
-		return nil, err
-	}
-	layer := dictLayer
-	if spec.Tree {
-		layer = treeLayer
-	}
-	e, err := createEmbedded(ctx, fs, join(name, embedFile), layer, o)
-	if err != nil {
-		return nil, errors.Join(err, fs.Remove(context.WithoutCancel(ctx), name))
-	}
-	if err := e.Close(); err != nil {
-		return nil, err
-	}
-	o.Write = true
-	c, err := Open(ctx, fs, name, o)
-	switch c := c.(type) {
-	case *DictStore:
-		c.threshold = spec.Threshold
-	case *TreeStore:
-		c.d.threshold = spec.Threshold
-	}
-	return c, err
 }
 
 // Put stores a copy of a frame, an *SChunk or *NDArray, under a key, without
@@ -182,12 +146,14 @@ func cframe(ctx context.Context, c Container) ([]byte, error) {
 // copyTo writes a contiguous copy of the frame to an empty file.
 func (s *SChunk) copyTo(ctx context.Context, f storage.File) error {
 	return s.f.read(ctx, func(v *view) error {
-		if v.where.sparse {
-			return fault.New(fault.ErrUnsupported, "blosc2", v.where.name, "a sparse frame is not copied into a store yet")
-		}
 		d, err := (&frame{view: v, where: s.f.where, o: s.f.o}).draft()
 		if err != nil {
 			return err
+		}
+		if d.Sparse {
+			d.Sparse = false
+			d.raw = slices.Clone(d.raw)
+			d.raw[26] = 0
 		}
 		return d.rewrite(ctx, f)
 	})

@@ -1,0 +1,164 @@
+package blosc2
+
+import (
+	"context"
+	"errors"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/gridhold/gridhold/sdk/fault"
+	"github.com/gridhold/gridhold/sdk/storage"
+)
+
+// StoreSpec says how a store is made.
+type StoreSpec struct {
+	Tree bool // a TreeStore
+	// Threshold is how many decoded bytes make a leaf a file of its own; 0: all
+	// are, negative: none.
+	Threshold int64
+	// Replace and OrOpen are those of Spec. A store that is replaced is not
+	// there for a moment, between two renamings.
+	Replace, OrOpen bool
+}
+
+// CreateStore makes an empty DictStore or TreeStore in a new directory and
+// opens it for writing. ErrExists if there is anything of that name, unless
+// spec says what to do with it.
+func CreateStore(ctx context.Context, fs storage.FS, name string, spec StoreSpec, o Options) (Container, error) {
+	o.Write = true
+	if spec.OrOpen {
+		c, err := Open(ctx, fs, name, o)
+		if err == nil {
+			err = spec.adopt(c, name)
+		}
+		if err == nil || !errors.Is(err, fault.ErrNotFound) {
+			return c, err
+		}
+	}
+	there, err := spec.replaceable(ctx, fs, name)
+	if err != nil {
+		return nil, err
+	}
+	at := name
+	if there {
+		at, err = aside(ctx, fs, name, true)
+	} else {
+		err = fs.Mkdir(ctx, name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	layer := dictLayer
+	if spec.Tree {
+		layer = treeLayer
+	}
+	e, err := createEmbedded(ctx, fs, join(at, embedFile), layer, o)
+	if err != nil {
+		return nil, errors.Join(err, fs.Remove(context.WithoutCancel(ctx), at))
+	}
+	if err := e.Close(); err != nil {
+		return nil, err
+	}
+	if there {
+		if err := swap(ctx, fs, at, name); err != nil {
+			return nil, err
+		}
+	}
+	c, err := Open(ctx, fs, name, o)
+	if err != nil {
+		return nil, err
+	}
+	return c, spec.adopt(c, name)
+}
+
+// adopt takes an open container for the store that was asked for.
+func (spec *StoreSpec) adopt(c Container, name string) error {
+	switch c := c.(type) {
+	case *DictStore:
+		if !spec.Tree && !c.zip() {
+			c.threshold = spec.Threshold
+			return nil
+		}
+	case *TreeStore:
+		if spec.Tree && !c.d.zip() {
+			c.d.threshold = spec.Threshold
+			return nil
+		}
+	}
+	return errors.Join(fault.New(fault.ErrExists, "blosc2", name, "is a "+c.Kind()+", or a zip"), c.Close())
+}
+
+// replaceable reports whether there is a store to be replaced. ErrExists for
+// whatever else there is, and for a store among whose files are others.
+func (spec *StoreSpec) replaceable(ctx context.Context, fs storage.FS, name string) (bool, error) {
+	_, err := fs.Stat(ctx, name)
+	if errors.Is(err, fault.ErrNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	if !spec.Replace {
+		return false, storage.FileExists(name)
+	}
+	c, err := Open(ctx, fs, name, Options{})
+	if err != nil {
+		return false, fault.New(fault.ErrExists, "blosc2", name, "is no store: "+err.Error())
+	}
+	defer c.Close()
+	d, ok := c.(*DictStore)
+	if t, isTree := c.(*TreeStore); isTree {
+		d, ok = t.d, true
+	}
+	if !ok || d.zip() {
+		return false, fault.New(fault.ErrExists, "blosc2", name, "is no store in a directory")
+	}
+	files, err := d.files.list(ctx)
+	if err != nil {
+		return false, err
+	}
+	for _, file := range files {
+		if file != embedFile && !slices.Contains(leafExtensions, path.Ext(file)) && !leftOver(file) {
+			return false, fault.New(fault.ErrExists, "blosc2", join(name, file), "is no file of the store, which is left alone")
+		}
+	}
+	return true, nil
+}
+
+// leftOver reports whether a file is a lock or what a writer left behind.
+func leftOver(file string) bool { return path.Ext(file) == lockSuffix || path.Ext(file) == ".tmp" }
+
+// swap gives the directory tmp the name of another one, which it removes.
+func swap(ctx context.Context, fs storage.FS, tmp, name string) error {
+	old, err := aside(ctx, fs, name, true)
+	if err == nil {
+		err = fs.Rename(ctx, name, old)
+	}
+	if err == nil {
+		err = fs.Rename(ctx, tmp, name)
+	}
+	if err != nil {
+		return err
+	}
+	return removeTree(ctx, fs, old)
+}
+
+// removeTree removes a directory with all that is in it.
+func removeTree(ctx context.Context, fs storage.FS, name string) error {
+	files, err := fs.List(ctx, name)
+	if err != nil {
+		return err
+	}
+	for _, file := range files {
+		if sub, ok := strings.CutSuffix(file, "/"); ok {
+			err = removeTree(ctx, fs, join(name, sub))
+		} else {
+			err = fs.Remove(ctx, join(name, file))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return fs.Remove(ctx, name)
+}
