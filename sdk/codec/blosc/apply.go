@@ -11,9 +11,9 @@ import (
 
 // filter takes block i through the filters, first one first. The result is b
 // or scratch memory, until the next call.
-func (e *encoder) filter(b []byte, i int) []byte {
-	cur, spare := b, sized(&e.s.whole, len(b))
-	next := sized(&e.s.other, len(b))
+func (e *encoder) filter(b []byte, i int, s *scratch) []byte {
+	cur, spare := b, sized(&s.whole, len(b))
+	next := sized(&s.other, len(b))
 	size := e.p.typeSize()
 	for _, f := range e.p.Filters {
 		switch f.ID {
@@ -34,7 +34,7 @@ func (e *encoder) filter(b []byte, i int) []byte {
 				continue
 			}
 			n := count &^ 7 * size
-			shuffle.Bits(next, cur[:n], size, sized(&e.s.lanes, n))
+			shuffle.Bits(next, cur[:n], size, sized(&s.lanes, n))
 			copy(next[n:], cur[n:])
 		case Delta:
 			e.applyDelta(next, cur, i)
@@ -64,7 +64,6 @@ func (e *encoder) applyDelta(dst, b []byte, i int) {
 		xor(dst[:n], e.base)
 		return
 	}
-	e.base = e.decoded()
 	if n > w {
 		xor(dst[w:n], b)
 	}

@@ -19,7 +19,10 @@ type Options struct {
 	// TypeSize is that of the container, where it has elements of more than
 	// 255 bytes; 0: the chunk's.
 	TypeSize int
-	Plugins  Plugins
+	// Workers is how many blocks are decoded at once, of what has 128 KiB or
+	// more; 0: 1.
+	Workers int
+	Plugins Plugins
 }
 
 // Chunk decodes the blocks of one chunk. It keeps no decoded bytes. Safe for

@@ -73,39 +73,47 @@ func (c *Chunk) DecodeRange(from, to int, dst []byte) ([]byte, error) {
 // blocks decodes the blocks that bytes from.. of the chunk lie in, for as many
 // as want has.
 func (c *Chunk) blocks(want []byte, from int) error {
-	to := from + len(want)
+	first, last := c.blockOf(from), c.blockOf(from+len(want)-1)
 	s := scratches.Get().(*scratch)
 	defer s.release()
 	s.base = s.base[:0]
-	for i := c.blockOf(from); i < c.h.Blocks(); i++ {
-		begin, end := c.Block(i)
-		if begin >= to {
-			break
-		}
-		if begin >= from && end <= to {
-			part := want[begin-from : end-from : end-from]
-			if err := c.block(part, i, s); err != nil {
-				return blockError(i, err)
-			}
-			if i == 0 && c.delta() {
-				s.base = append(s.base, part...)
-			}
-			continue
-		}
-		lo, hi := max(begin, from), min(end, to)
-		done, err := c.piece(want[lo-from:hi-from], i, lo-begin, end-begin, s)
-		if err != nil {
-			return blockError(i, err)
-		}
-		if done {
-			continue
-		}
-		whole := sized(&s.whole, end-begin)
-		if err := c.block(whole, i, s); err != nil {
-			return blockError(i, err)
-		}
-		copy(want[lo-from:], whole[lo-begin:hi-begin])
+	if c.o.Workers > 1 && last > first && len(want) >= worthWorkers {
+		return c.together(want, from, first, last, s)
 	}
+	for i := first; i <= last; i++ {
+		if err := c.share(want, from, i, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// share decodes what block i has of bytes from.. of the chunk into want.
+func (c *Chunk) share(want []byte, from, i int, s *scratch) error {
+	begin, end := c.Block(i)
+	lo, hi := max(begin, from), min(end, from+len(want))
+	part := want[lo-from : hi-from : hi-from]
+	if len(part) == end-begin {
+		if err := c.block(part, i, s); err != nil {
+			return blockError(i, err)
+		}
+		if i == 0 && c.delta() && len(s.base) == 0 {
+			s.base = append(s.base, part...)
+		}
+		return nil
+	}
+	done, err := c.piece(part, i, lo-begin, end-begin, s)
+	if err != nil {
+		return blockError(i, err)
+	}
+	if done {
+		return nil
+	}
+	whole := sized(&s.whole, end-begin)
+	if err := c.block(whole, i, s); err != nil {
+		return blockError(i, err)
+	}
+	copy(part, whole[lo-begin:])
 	return nil
 }
 

@@ -34,7 +34,7 @@ func (e *encoder) train() {
 	}
 	filtered := make([]byte, 0, e.size)
 	for i := 0; i*e.blockSize < e.size; i++ {
-		filtered = append(filtered, e.filter(e.src[i*e.blockSize:min((i+1)*e.blockSize, e.size)], i)...)
+		filtered = append(filtered, e.filter(e.src[i*e.blockSize:min((i+1)*e.blockSize, e.size)], i, e.s)...)
 	}
 	if e.p.Codec != Zstd { // a sample is a dictionary
 		e.dict = &dictionary{bytes: filtered[:min(count*n, most)]}

@@ -107,11 +107,11 @@ func EncodeBlocks(dst []byte, blocks [][]byte, p Params) ([]byte, error) {
 		binary.LittleEndian.PutUint32(out[starts+4*i:], uint32(len(out)-head))
 		out = binary.LittleEndian.AppendUint32(out, uint32(len(b)))
 		body := len(out)
-		filtered := e.filter(b, 1)
+		filtered := e.filter(b, 1, e.s)
 		if i == 0 {
 			e.choose(filtered, 1)
 		}
-		if out = e.pack(out, filtered); len(out)-body >= len(b) {
+		if out = e.pack(out, filtered, e.s); len(out)-body >= len(b) {
 			out = append(out[:body], filtered...)
 		}
 		if len(out)-head > 1<<31-1 {
@@ -194,12 +194,18 @@ func (e *encoder) encode(dst []byte, least int) ([]byte, error) {
 	if e.header == ExtendedHeaderSize && e.p.has(Delta) {
 		e.flags |= flagDelta
 	}
+	if e.p.has(Delta) {
+		e.base = e.decoded()
+	}
 	if e.p.Dictionary {
 		e.train()
 	}
 	head := len(dst)
 	dst = block.Room(dst, e.header+e.size)
-	out, zero := e.packed(dst)
+	out, zero, err := e.packed(dst)
+	if err != nil {
+		return nil, err
+	}
 	switch {
 	case zero:
 		out = out[:head+e.header]
@@ -237,7 +243,7 @@ func (e *encoder) appendHeader(dst []byte) []byte {
 
 // packed appends the chunk with its blocks; zero: all of them are. It stops
 // as soon as the chunk is larger than one that is stored.
-func (e *encoder) packed(dst []byte) (out []byte, zero bool) {
+func (e *encoder) packed(dst []byte) (out []byte, zero bool, err error) {
 	head := len(dst)
 	most := head + e.header + e.size
 	out = e.appendHeader(dst)
@@ -250,32 +256,67 @@ func (e *encoder) packed(dst []byte) (out []byte, zero bool) {
 		out = append(out, e.dict.bytes...)
 	}
 	zero = e.header == ExtendedHeaderSize
-	for i := range count {
+	workers := e.p.Workers
+	if e.size < worthWorkers {
+		workers = 1
+	}
+	i := 0
+	for ; i < count && len(out) <= most && (i == 0 || workers <= 1); i++ { // the first one chooses
 		binary.LittleEndian.PutUint32(out[starts+4*i:], uint32(len(out)-head))
-		b := e.src[i*e.blockSize : min((i+1)*e.blockSize, e.size)]
-		streams := 1
-		if !e.unsplit && len(b) == e.blockSize {
-			streams = e.p.typeSize()
-		}
-		b = e.filter(b, i)
-		if i == 0 {
-			e.choose(b, streams)
-		}
-		n := len(b) / streams
-		for k := range streams {
-			var ran bool
-			out, ran = e.stream(out, b[k*n:(k+1)*n])
+		var ran bool
+		out, ran = e.block(out, i, e.s)
+		zero = zero && ran
+	}
+	if i == count || len(out) > most {
+		return out, zero && len(out) <= most, nil
+	}
+	l := newLine(i, count-1)
+	err = l.work(workers, e.s, func(i int, s *scratch) error {
+		var ran bool
+		s.packed, ran = e.block(s.packed[:0], i, s)
+		l.inTurn(i, func() error {
+			binary.LittleEndian.PutUint32(out[starts+4*i:], uint32(len(out)-head))
+			out = append(out, s.packed...)
 			zero = zero && ran
 			if len(out) > most {
-				return out, false
+				return errStored
 			}
-		}
+			return nil
+		})
+		return nil
+	})
+	if err == errStored {
+		err = nil
+	}
+	return out, zero && len(out) <= most, err
+}
+
+// errStored ends the packing of what is better stored.
+var errStored = fault.New(fault.ErrLimit, "blosc", "", "does not get smaller")
+
+// block appends the streams of block i; zero: it has no others.
+func (e *encoder) block(out []byte, i int, s *scratch) (_ []byte, zero bool) {
+	b := e.src[i*e.blockSize : min((i+1)*e.blockSize, e.size)]
+	streams := 1
+	if !e.unsplit && len(b) == e.blockSize {
+		streams = e.p.typeSize()
+	}
+	b = e.filter(b, i, s)
+	if i == 0 {
+		e.choose(b, streams)
+	}
+	n := len(b) / streams
+	zero = true
+	for k := range streams {
+		var ran bool
+		out, ran = e.stream(out, b[k*n:(k+1)*n], s)
+		zero = zero && ran
 	}
 	return out, zero
 }
 
 // stream appends a stream with its size; zero: it is a run of zeros.
-func (e *encoder) stream(out, b []byte) (_ []byte, zero bool) {
+func (e *encoder) stream(out, b []byte, s *scratch) (_ []byte, zero bool) {
 	if e.header == ExtendedHeaderSize && run(b) {
 		v := b[0]
 		out = binary.LittleEndian.AppendUint32(out, uint32(-int32(v)))
@@ -286,7 +327,7 @@ func (e *encoder) stream(out, b []byte) (_ []byte, zero bool) {
 	}
 	at := len(out)
 	out = append(out, 0, 0, 0, 0)
-	if out = e.pack(out, b); len(out)-at-4 >= len(b) {
+	if out = e.pack(out, b, s); len(out)-at-4 >= len(b) {
 		out = append(out[:at+4], b...)
 	}
 	binary.LittleEndian.PutUint32(out[at:], uint32(len(out)-at-4))

@@ -35,6 +35,9 @@ type Params struct {
 	// Dictionary asks for one for all streams, of LZ4, LZ4HC and Zstd only.
 	// Chunks for which it does not pay go without.
 	Dictionary bool
+	// Workers is how many blocks are packed at once, of what has 128 KiB or
+	// more; 0: 1. The chunk is the same with any number.
+	Workers int
 }
 
 // check returns ErrInvalid for what can not be written, and fills in what
