@@ -164,7 +164,7 @@ func (c *container) list(ctx context.Context) ([]zarr.Entry, error) {
 	var err error
 	switch c := c.Container.(type) {
 	case *blosc2.EmbedStore:
-		keys, err = c.Keys()
+		keys, err = c.Keys(ctx)
 	case *blosc2.DictStore:
 		keys, err = c.Keys(ctx)
 	case *blosc2.TreeStore:

@@ -29,7 +29,7 @@ func (l *lockFile) ask(ctx context.Context, h *hold) error {
 	if h.exclusive {
 		err = l.await(ctx, o, true)
 	} else {
-		err = l.askShared(ctx, o)
+		err = l.askShared(ctx, o, h.ticket.Again())
 	}
 	if err != errAbandoned { // nobody has a use for this opening then
 		<-o.turn
@@ -45,11 +45,12 @@ var (
 )
 
 // askShared joins those of this opening who hold the lock shared, unless they
-// have had it for so long that somebody elsewhere may be waiting for them.
-func (l *lockFile) askShared(ctx context.Context, o *opening) error {
+// have had it for so long that somebody elsewhere may be waiting for them: then
+// all but one who is among them (again) wait until they are gone.
+func (l *lockFile) askShared(ctx context.Context, o *opening, again bool) error {
 	now := time.Now()
 	o.mu.Lock()
-	if o.shared > 0 && now.Sub(o.since) < turnover {
+	if o.shared > 0 && (again || now.Sub(o.since) < turnover) {
 		o.shared++
 		o.mu.Unlock()
 		return nil

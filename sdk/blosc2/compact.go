@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"github.com/gridhold/gridhold/sdk/fault"
 	"github.com/gridhold/gridhold/sdk/storage"
 )
 
@@ -43,8 +42,8 @@ func (v *view) dead(ctx context.Context) (int64, error) {
 
 // Compact writes the frame anew without its dead bytes, chunks in their order,
 // and puts it in the place of the old one in one step. Handles that have the
-// old one open go on with it until they refresh. Sparse frames have no dead
-// bytes. ErrReadOnly, ErrCorrupt, ErrClosed.
+// old one open go on with it until their next call. Sparse frames have no dead
+// bytes. ErrReadOnly, ErrCorrupt, ErrClosed, and the errors of locking.
 func (s *SChunk) Compact(ctx context.Context) error {
 	if s.f.where.sparse {
 		_, err := s.f.state()
@@ -56,23 +55,22 @@ func (s *SChunk) Compact(ctx context.Context) error {
 // renew writes the frame anew, with what change makes of it, and puts it in
 // the place of the old one in one step. change must leave chunks alone.
 func (f *frame) renew(ctx context.Context, change func(d *draft) error) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	switch {
-	case f.view == nil:
-		return fault.New(fault.ErrClosed, "blosc2", f.where.name, "")
-	case !f.o.Write:
-		return fault.New(fault.ErrReadOnly, "blosc2", f.where.name, "not open for writing")
-	}
-	if _, err := f.reload(ctx); err != nil {
+	g, leave, err := f.enterToWrite(ctx)
+	if err != nil {
 		return err
 	}
-	d, err := f.draft()
+	return first(f.about(f.renewing(ctx, g, change)), leave())
+}
+
+func (f *frame) renewing(ctx context.Context, g *grip, change func(d *draft) error) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	d, err := f.begun(ctx, g)
 	if err == nil {
 		err = change(d)
 	}
 	if err != nil {
-		return f.named(err)
+		return err
 	}
 	err = replace(ctx, f.where.fs, f.where.main(), f.o.Durability, false, func(to storage.File) error {
 		if !d.Sparse {
@@ -85,21 +83,24 @@ func (f *frame) renew(ctx context.Context, change func(d *draft) error) error {
 		return err
 	})
 	if err != nil {
-		return f.named(err)
+		return err
 	}
 	// Not by reload, to which other axes are another array.
 	file, err := f.where.open(ctx, true)
 	if err != nil {
 		return err
 	}
-	next, err := load(ctx, &f.where, file, f.o.Limits)
-	if err != nil {
-		return errors.Join(f.named(err), file.Close())
+	if err = f.look(file, g); err == nil {
+		var next *view
+		if next, err = load(ctx, &f.where, file, f.o.Limits); err == nil {
+			old := f.view.file
+			f.view = next
+			f.past.add(next)
+			f.tick++
+			return old.Close()
+		}
 	}
-	old := f.view.file
-	f.view = next
-	f.tick++
-	return old.Close()
+	return errors.Join(err, file.Close())
 }
 
 // rewrite writes the frame to an empty file.

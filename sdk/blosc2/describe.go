@@ -53,7 +53,7 @@ func (a *NDArray) Describe(ctx context.Context) (rawjson.Value, error) {
 func (e *EmbedStore) Describe(ctx context.Context) (rawjson.Value, error) {
 	d, err := e.s.describe(ctx, e.Kind())
 	if err == nil {
-		d.Keys, err = e.Keys()
+		d.Keys, err = e.Keys(ctx)
 	}
 	return d, err
 }
@@ -61,14 +61,19 @@ func (e *EmbedStore) Describe(ctx context.Context) (rawjson.Value, error) {
 // fewChunks is how many headers of chunks a description reads.
 const fewChunks = 1 << 14
 
-func (s *SChunk) describe(ctx context.Context, kind string) (*FrameDescription, error) {
-	v, err := s.f.state()
-	if err != nil {
-		return nil, err
-	}
+func (s *SChunk) describe(ctx context.Context, kind string) (d *FrameDescription, err error) {
+	err = s.f.read(ctx, func(v *view) error {
+		d, err = v.describe(ctx, kind, s.f.o)
+		return err
+	})
+	return d, err
+}
+
+func (v *view) describe(ctx context.Context, kind string, o Options) (*FrameDescription, error) {
 	d := &FrameDescription{Kind: kind, Header: v.Header, Shape: v.shape, Chunks: v.chunks, Dead: -1}
 	if v.where.fs != nil && v.chunks <= fewChunks {
-		if d.Dead, err = s.Dead(ctx); err != nil {
+		var err error
+		if d.Dead, err = v.dead(ctx); err != nil {
 			d.Dead = -1 // a damaged chunk: the rest is worth to be told
 		}
 	}
@@ -82,9 +87,9 @@ func (s *SChunk) describe(ctx context.Context, kind string) (*FrameDescription, 
 		d.Meta = append(d.Meta, metadata(m.Name, m.Value))
 	}
 	for _, m := range v.vlmeta {
-		raw, err := v.vlvalue(m.Name, s.f.o)
+		raw, err := v.vlvalue(m.Name, o)
 		if err != nil {
-			return nil, s.f.named(err)
+			return nil, err
 		}
 		d.VLMeta = append(d.VLMeta, metadata(m.Name, raw))
 	}

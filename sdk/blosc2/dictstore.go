@@ -80,10 +80,30 @@ func (d *DictStore) Close() error { return errors.Join(d.embed.Close(), d.files.
 // whenever they are asked for.
 func (d *DictStore) Refresh(ctx context.Context) (bool, error) { return d.embed.Refresh(ctx) }
 
-// Keys returns the keys, sorted. ErrCorrupt, ErrClosed, and the errors of the
-// file system.
-func (d *DictStore) Keys(ctx context.Context) ([]string, error) {
-	keys, err := d.embed.Keys()
+// over is the store by another way to its frame.
+func (d *DictStore) over(f *frame) *DictStore {
+	o := *d
+	o.embed = newEmbedStore(&SChunk{f})
+	return &o
+}
+
+// held calls do with the store while its lock is held.
+func (d *DictStore) held(ctx context.Context, m storage.LockMode, do func(held *DictStore) error) error {
+	return d.embed.s.f.held(ctx, m, func(f *frame) error { return do(d.over(f)) })
+}
+
+// Keys returns the keys that there are now, sorted. ErrCorrupt, ErrClosed, and
+// the errors of the file system.
+func (d *DictStore) Keys(ctx context.Context) (keys []string, err error) {
+	err = d.held(ctx, storage.LockShared, func(d *DictStore) error {
+		keys, err = d.keys(ctx)
+		return err
+	})
+	return keys, err
+}
+
+func (d *DictStore) keys(ctx context.Context) ([]string, error) {
+	keys, err := d.embed.Keys(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -125,7 +145,7 @@ func (d *DictStore) leaves(ctx context.Context) (map[string]string, error) {
 // part, locks, and what writers left behind.
 func leafKey(name string) string {
 	ext := path.Ext(name)
-	if name == embedFile || ext == lockSuffix || ext == ".tmp" {
+	if name == embedFile || isLock(name) || ext == ".tmp" {
 		return ""
 	}
 	return "/" + strings.TrimSuffix(name, ext)
@@ -133,7 +153,7 @@ func leafKey(name string) string {
 
 // probe reports whether a file of no known extension holds a frame.
 func (d *DictStore) probe(ctx context.Context, name string) bool {
-	where, err := d.files.place(name)
+	where, err := d.place(name)
 	if err != nil {
 		return false
 	}
@@ -145,13 +165,26 @@ func (d *DictStore) probe(ctx context.Context, name string) bool {
 }
 
 // Get opens what lies under a key; a file goes before what is embedded under
-// the same. Close it before the store. ErrNotFound; the errors of Open.
-func (d *DictStore) Get(ctx context.Context, key string) (Container, error) {
+// the same. Close it before the store. It stays what it is when the key is given
+// another value, or removed; writing to it is ErrStale then. Where the store is
+// locked, what Get returns is locked with it. ErrNotFound; the errors of Open.
+func (d *DictStore) Get(ctx context.Context, key string) (c Container, err error) {
+	err = d.held(ctx, storage.LockShared, func(held *DictStore) error {
+		c, err = held.get(ctx, key, d.embed.s)
+		return err
+	})
+	if f, _ := within(c); err == nil && f != nil {
+		f.hold = d.embed.s.f.hold
+	}
+	return c, err
+}
+
+func (d *DictStore) get(ctx context.Context, key string, from *SChunk) (Container, error) {
 	if err := CheckKey(key); err != nil {
 		return nil, noKey(key)
 	}
 	for _, ext := range leafExtensions {
-		where, err := d.files.place(strings.TrimPrefix(key, "/") + ext)
+		where, err := d.place(strings.TrimPrefix(key, "/") + ext)
 		if err == nil {
 			var c Container
 			if c, err = openLeaf(ctx, where, d.o); err == nil {
@@ -162,7 +195,7 @@ func (d *DictStore) Get(ctx context.Context, key string) (Container, error) {
 			return nil, err
 		}
 	}
-	c, err := d.embed.Get(ctx, key)
+	c, err := d.embed.get(ctx, key, from)
 	if !errors.Is(err, fault.ErrNotFound) {
 		return c, err
 	}
@@ -171,13 +204,22 @@ func (d *DictStore) Get(ctx context.Context, key string) (Container, error) {
 		return nil, listErr
 	}
 	if name, ok := leaves[key]; ok {
-		where, err := d.files.place(name)
+		where, err := d.place(name)
 		if err != nil {
 			return nil, err
 		}
 		return openLeaf(ctx, where, d.o)
 	}
 	return nil, err
+}
+
+// place is where a file of the store is, with the store's lock.
+func (d *DictStore) place(name string) (place, error) {
+	where, err := d.files.place(name)
+	if err == nil && where.fs != nil {
+		where.lock, where.hold, where.kept = d.embed.s.f.lock, d.embed.s.f.hold, true
+	}
+	return where, err
 }
 
 // directory is the files of a store in a directory.

@@ -37,9 +37,10 @@ func (e *EmbedStore) Close() error { return e.s.Close() }
 // Refresh is SChunk's.
 func (e *EmbedStore) Refresh(ctx context.Context) (bool, error) { return e.s.Refresh(ctx) }
 
-// Keys returns the keys, sorted. ErrCorrupt, ErrClosed.
-func (e *EmbedStore) Keys() ([]string, error) {
-	m, err := e.embedded()
+// Keys returns the keys that there are now, sorted. ErrCorrupt, and the errors
+// of SChunk.Refresh.
+func (e *EmbedStore) Keys(ctx context.Context) ([]string, error) {
+	m, err := e.embedded(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -52,10 +53,20 @@ func (e *EmbedStore) Keys() ([]string, error) {
 }
 
 // Get opens what lies under a key, for reading. It reads through the store, so closing the
-// store closes it too; close it before. ErrNotFound; ErrUnsupported for an
-// array that is elsewhere on the network; the errors of Open.
-func (e *EmbedStore) Get(ctx context.Context, key string) (Container, error) {
-	m, err := e.embedded()
+// store closes it too; close it before. What is under a key never changes, so
+// it stays what it is when the key is removed. ErrNotFound; ErrUnsupported for
+// an array that is elsewhere on the network; the errors of Open.
+func (e *EmbedStore) Get(ctx context.Context, key string) (c Container, err error) {
+	err = e.s.f.held(ctx, storage.LockShared, func(f *frame) error {
+		c, err = newEmbedStore(&SChunk{f}).get(ctx, key, e.s)
+		return err
+	})
+	return c, err
+}
+
+// get is Get for what is read through from afterwards.
+func (e *EmbedStore) get(ctx context.Context, key string, from *SChunk) (Container, error) {
+	m, err := e.embedded(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -67,8 +78,11 @@ func (e *EmbedStore) Get(ctx context.Context, key string) (Container, error) {
 		return nil, fault.New(fault.ErrUnsupported, "key", key, "is a remote array, which is not fetched")
 	}
 	o := e.s.f.o
-	o.Write = false
-	return openLeaf(ctx, place{file: &decodedFile{context.WithoutCancel(ctx), e.s}, name: key, off: p.off, size: p.n}, o)
+	o.Write, o.Locking = false, Unlocked
+	file := &decodedFile{context.WithoutCancel(ctx), e.s}
+	c, err := openLeaf(ctx, place{file: file, name: key, off: p.off, size: p.n}, o)
+	file.s = from
+	return c, err
 }
 
 // embedding is where the frame of a key is in the decoded bytes.
@@ -78,13 +92,15 @@ type embedding struct {
 }
 
 // embedded reads the map.
-func (e *EmbedStore) embedded() (map[string]embedding, error) {
-	b, err := e.s.VLValue(mapLayer)
-	if err != nil {
-		return nil, err
-	}
-	m, err := parseEmbedMap(b, e.s.Header().Size)
-	return m, e.s.f.named(err)
+func (e *EmbedStore) embedded(ctx context.Context) (m map[string]embedding, err error) {
+	err = e.s.f.read(ctx, func(v *view) error {
+		b, err := v.vlvalue(mapLayer, e.s.f.o)
+		if err == nil {
+			m, err = parseEmbedMap(b, v.Size)
+		}
+		return err
+	})
+	return m, err
 }
 
 // parseEmbedMap reads {"embed_map": {KEY: {"offset": o, "length": n}}, …} of a

@@ -5,123 +5,150 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/gridhold/gridhold/sdk/codec/blosc"
 	"github.com/gridhold/gridhold/sdk/fault"
 	"github.com/gridhold/gridhold/sdk/storage"
 )
 
-// frame is an open frame. It holds one view of it at a time; other processes
-// may go on to the next meanwhile.
+// frame is a way to an open frame: that of a handle, which takes the lock for
+// each call, or that of a hold, which has it.
 type frame struct {
+	*body
+	hold *hold // nil: none
+}
+
+// body is an open frame. It holds one view of it at a time; other processes
+// may go on to the next meanwhile.
+type body struct {
 	where place
 	o     Options
+	lock  *sidecar      // nil: unlocked
+	own   bool          // the lock is this frame's to close
+	clock storage.Clock // nil: none
 
 	mu    sync.RWMutex // held shared by those who use the view and its file
 	view  *view        // nil: closed
-	tick  uint64       // how many views there were before
-	dirty bool         // committed to and not synced
+	tick  uint64
+	dirty bool // committed to and not synced
+	past  past // states before
+	seen  atomic.Pointer[look]
+	named atomic.Int64 // when the name was last seen to lead to the file; see fresh
 }
 
 func openFrame(ctx context.Context, where place, o Options) (*frame, error) {
-	f := &frame{where: where, o: o}
-	file, err := f.where.open(ctx, o.Write)
+	lock, err := openSidecar(ctx, &where, o)
 	if err != nil {
 		return nil, err
 	}
-	if f.view, err = load(ctx, &f.where, file, o.Limits); err != nil {
-		file.Close()
-		return nil, f.named(err)
+	b := &body{where: where, o: o, lock: lock, own: where.lock == nil, clock: o.clock(where.fs)}
+	f := &frame{b, where.hold}
+	if err := f.begin(ctx); err != nil {
+		if lock != nil && b.own {
+			err = errors.Join(err, lock.file.Close())
+		}
+		return nil, err
 	}
 	return f, nil
 }
 
-// named says which file an error is about.
-func (f *frame) named(err error) error {
+// begin loads the first view.
+func (f *frame) begin(ctx context.Context) error {
+	g, leave, err := f.enter(ctx, storage.LockShared)
+	if err != nil {
+		return err
+	}
+	err = f.patiently(ctx, func() error {
+		file, err := f.where.open(ctx, f.o.Write)
+		if err != nil {
+			return err
+		}
+		if err = f.look(file, g); err == nil {
+			f.view, err = load(ctx, &f.where, file, f.o.Limits)
+		}
+		if err != nil {
+			file.Close()
+			return f.about(err)
+		}
+		return nil
+	})
+	if err == nil {
+		f.past.add(f.view)
+	}
+	return first(err, leave())
+}
+
+// about says which file an error is about.
+func (f *frame) about(err error) error {
 	if err == nil {
 		return nil
 	}
 	return &fault.Error{Format: "blosc2", Item: f.where.name, Off: -1, Err: err}
 }
 
+func (f *frame) closed() error { return fault.New(fault.ErrClosed, "blosc2", f.where.name, "") }
+
 // state returns the view as it is, without a look at the file. Only what lies
 // in memory may be used of it.
 func (f *frame) state() (*view, error) {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
-	if f.view == nil {
-		return nil, fault.New(fault.ErrClosed, "blosc2", f.where.name, "")
+	if f.view == nil || f.hold.over() {
+		return nil, f.closed()
 	}
 	return f.view, nil
 }
 
-// read calls do with the view. If that finds damage, or files gone, the frame
-// may have moved on: do is called once more, with the next view, if there is
-// one.
+// read calls do with the state of the frame as it is now. Where handles lock,
+// the lock is shared until do returns. Where they do not, do may be called
+// again, with the next state, if it fails or somebody wrote over what it was
+// reading.
 func (f *frame) read(ctx context.Context, do func(v *view) error) error {
-	err := f.try(do)
-	if !errors.Is(err, fault.ErrCorrupt) && !errors.Is(err, fault.ErrNotFound) {
-		return f.named(err)
+	g, leave, err := f.enter(ctx, storage.LockShared)
+	if err != nil {
+		return f.about(err)
 	}
-	if moved, refreshErr := f.refresh(ctx); refreshErr == nil && moved {
-		err = f.try(do)
-	}
-	return f.named(err)
+	return first(f.about(f.reading(ctx, g, do)), leave())
 }
 
-func (f *frame) try(do func(v *view) error) error {
+func (f *frame) reading(ctx context.Context, g *grip, do func(v *view) error) error {
+	for tries := 0; ; tries++ {
+		if err := f.sync(ctx, g); err != nil {
+			return err
+		}
+		err, again := f.try(ctx, g, do)
+		if !again || tries == patience {
+			return err
+		}
+		if err != nil {
+			if ended := f.rest(ctx); ended != nil {
+				return ended
+			}
+		}
+	}
+}
+
+// try calls do, and reports whether that is no answer yet.
+func (f *frame) try(ctx context.Context, g *grip, do func(v *view) error) (err error, again bool) {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
 	if f.view == nil {
-		return fault.New(fault.ErrClosed, "frame", "", "")
+		return f.closed(), false
 	}
-	return do(f.view)
+	before := f.seen.Load()
+	err = do(f.view)
+	if err != nil && !transient(err) {
+		return err, false
+	}
+	return err, f.doubtful(ctx, g, before, err)
 }
 
-// refresh loads the frame again, as it is now, and reports whether it
-// differs. What is not whole right now (a writer is at it) is an error, and
-// the view stays.
-func (f *frame) refresh(ctx context.Context) (bool, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.reload(ctx)
-}
-
-// reload is refresh with the lock held.
-func (f *frame) reload(ctx context.Context) (bool, error) {
-	old := f.view
-	if old == nil {
-		return false, fault.New(fault.ErrClosed, "blosc2", f.where.name, "")
-	}
-	file := old.file
-	moved, err := f.where.moved(ctx, file)
-	if err != nil {
-		return false, err
-	}
-	if moved {
-		if file, err = f.where.open(ctx, f.o.Write); err != nil {
-			return false, err
-		}
-	}
-	next, err := load(ctx, &f.where, file, f.o.Limits)
-	if err == nil && !old.shape.alike(next.shape) {
-		err = fault.New(fault.ErrStale, "frame", "", "it became an array of other axes, chunks or blocks")
-	}
-	if err != nil || !moved && old.same(next) {
-		if moved {
-			file.Close()
-		}
-		return false, f.named(err)
-	}
-	f.view = next
-	f.tick++
-	if moved {
-		old.file.Close()
-	}
-	return true, nil
-}
-
+// close closes the frame; to a hold it is not to close.
 func (f *frame) close() error {
+	if f.hold != nil {
+		return nil
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.view == nil {
@@ -133,7 +160,20 @@ func (f *frame) close() error {
 	if w, ok := file.(storage.File); ok && f.dirty && f.o.Durability == SyncOnClose {
 		err = w.Sync()
 	}
+	if f.lock != nil && f.own {
+		err = errors.Join(err, f.lock.file.Close())
+	}
 	return errors.Join(err, file.Close())
+}
+
+// first returns the first error.
+func first(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // vlvalue decodes the value of a variable-length metalayer.

@@ -114,7 +114,7 @@ func FuzzOpen(f *testing.F) {
 			s = c
 		case *EmbedStore:
 			s = c.s
-			keys, err := c.Keys()
+			keys, err := c.Keys(ctx)
 			if err != nil {
 				refusal(t, err)
 			}

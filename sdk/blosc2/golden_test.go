@@ -158,6 +158,7 @@ func TestManifest(t *testing.T) {
 
 func checkFrame(t *testing.T, e entry, s *blosc2.SChunk) {
 	t.Helper()
+	ctx := t.Context()
 	h := s.Header()
 	require.Equal(t, e.TypeSize, h.TypeSize)
 	require.Equal(t, e.ChunkSize, h.ChunkSize)
@@ -168,10 +169,12 @@ func checkFrame(t *testing.T, e entry, s *blosc2.SChunk) {
 	require.Equal(t, e.Level, h.Level)
 	require.Equal(t, e.Filters, h.Filters[:])
 	if e.Kind != "batcharray" { // whose own the manifest leaves out
-		require.Len(t, s.VLMeta(), len(e.VLMeta))
+		vlmeta, err := s.VLMeta(ctx)
+		require.NoError(t, err)
+		require.Len(t, vlmeta, len(e.VLMeta))
 	}
 	for name, want := range e.VLMeta {
-		got, err := s.VLValue(name)
+		got, err := s.VLValue(ctx, name)
 		require.NoError(t, err)
 		require.Equal(t, want, hex.EncodeToString(got))
 	}
@@ -200,7 +203,7 @@ func checkStore(t *testing.T, e entry, c blosc2.Container) {
 	var err error
 	switch c := c.(type) {
 	case *blosc2.EmbedStore:
-		keys, err = c.Keys()
+		keys, err = c.Keys(ctx)
 		get = c.Get
 	case *blosc2.DictStore:
 		keys, err = c.Keys(ctx)

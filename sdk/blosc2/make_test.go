@@ -84,7 +84,7 @@ func TestCopies(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, b.SChunk().NumChunks(), steps)
 			require.Equal(t, all, items(t, b))
-			note, err := b.SChunk().VLObject("note")
+			note, err := b.SChunk().VLObject(ctx, "note")
 			require.NoError(t, err)
 			require.Equal(t, "hello", note)
 			mine, err := b.SChunk().Metalayer("mine")
@@ -146,7 +146,7 @@ func TestAxes(t *testing.T) {
 		c, err = blosc2.Open(ctx, fs, "a", blosc2.Options{})
 		require.NoError(t, err)
 		require.Equal(t, append(bytes.Clone(all[:200]), make([]byte, 40)...), items(t, c.(*blosc2.NDArray)))
-		k, err := c.(*blosc2.NDArray).SChunk().VLObject("k")
+		k, err := c.(*blosc2.NDArray).SChunk().VLObject(ctx, "k")
 		require.NoError(t, err)
 		require.Equal(t, int64(7), k)
 	}

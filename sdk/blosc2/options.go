@@ -1,8 +1,11 @@
 package blosc2
 
 import (
+	"time"
+
 	"github.com/gridhold/gridhold/sdk/codec/blosc"
 	"github.com/gridhold/gridhold/sdk/fault"
+	"github.com/gridhold/gridhold/sdk/storage"
 )
 
 // Options say how a container is opened. The zero value is the advice.
@@ -10,10 +13,18 @@ type Options struct {
 	Plugins blosc.Plugins // codecs and filters that are not built in
 	Limits  Limits
 	Workers int // chunks that one NDArray.Slice decodes at once; 0: 1
-	// Write opens for writing too. One handle of a container writes at a time:
-	// nothing keeps two from losing each other's commits.
+	// Write opens for writing too. Without Locking one handle of a container
+	// writes at a time: nothing keeps two from losing each other's commits.
 	Write      bool
 	Durability Durability
+
+	Locking     Locking
+	LockTimeout time.Duration // of each wait for the lock: ErrLockTimeout; 0: none, as python-blosc2
+	// LockNetwork locks on network file systems too, which is refused
+	// otherwise: their locks may not hold between machines.
+	LockNetwork bool
+	Locker      storage.Locker // nil: the file system's method Locker
+	Clock       storage.Clock  // to wait by; nil: the file system's method Clock, or not at all
 }
 
 // Durability is when what was written is made to outlast a power cut. After a

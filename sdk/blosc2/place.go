@@ -20,12 +20,16 @@ type place struct {
 	off    int64      // of the frame in the file
 	size   int64      // of the part of the file that is the frame's; -1: all after off
 	sparse bool
+	pinned bool // it is only read as it was when it was opened
+
+	// Of a frame that is a file of a store: the store's lock, the hold that has
+	// it, and that the frame stays the file it was, whatever takes its name.
+	lock *sidecar
+	hold *hold
+	kept bool
 }
 
-const (
-	chunksFile = "chunks.b2frame" // of a sparse frame: all but the chunks
-	lockSuffix = ".b2lock"
-)
+const chunksFile = "chunks.b2frame" // of a sparse frame: all but the chunks
 
 func (p *place) main() string {
 	if p.sparse {
@@ -55,20 +59,16 @@ func (p *place) open(ctx context.Context, write bool) (source, error) {
 	return p.fs.Open(ctx, p.main(), flags)
 }
 
-// moved reports whether the name leads to another file than f by now. A name
-// that leads nowhere has not: what is open goes on.
-func (p *place) moved(ctx context.Context, f source) (bool, error) {
-	if p.file != nil {
+// moved reports whether the name leads to another file by now than the one
+// that is open. A name that leads nowhere has not: what is open goes on.
+func (p *place) moved(ctx context.Context, open storage.FileInfo) (bool, error) {
+	if p.file != nil || p.pinned || p.kept {
 		return false, nil
 	}
 	named, err := p.fs.Stat(ctx, p.main())
 	if errors.Is(err, fault.ErrNotFound) {
 		return false, nil
 	}
-	if err != nil {
-		return false, err
-	}
-	open, err := f.Stat()
 	return err == nil && named.Ino != 0 && (named.Dev != open.Dev || named.Ino != open.Ino), err
 }
 

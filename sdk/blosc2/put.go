@@ -2,10 +2,7 @@ package blosc2
 
 import (
 	"context"
-	"errors"
-	"path"
 	"slices"
-	"strings"
 
 	"github.com/gridhold/gridhold/sdk/blosc2/msgpack"
 	"github.com/gridhold/gridhold/sdk/codec/blosc"
@@ -43,6 +40,10 @@ func createEmbedded(ctx context.Context, fs storage.FS, name, layer string, o Op
 // its dead bytes. ErrExists for a key that is there, ErrInvalid for one that
 // is not well formed, ErrReadOnly.
 func (e *EmbedStore) Put(ctx context.Context, key string, c Container) error {
+	return e.put(ctx, key, c, false)
+}
+
+func (e *EmbedStore) put(ctx context.Context, key string, c Container, replace bool) error {
 	if err := CheckKey(key); err != nil {
 		return err
 	}
@@ -50,12 +51,17 @@ func (e *EmbedStore) Put(ctx context.Context, key string, c Container) error {
 	if err != nil {
 		return err
 	}
+	return e.embed(ctx, key, b, replace)
+}
+
+// embed puts the bytes of a frame under a key.
+func (e *EmbedStore) embed(ctx context.Context, key string, b []byte, replace bool) error {
 	return e.s.f.change(ctx, func(d *draft) error {
 		m, err := e.embeddedIn(d)
 		if err != nil {
 			return err
 		}
-		if _, ok := m[key]; ok {
+		if _, ok := m[key]; ok && !replace {
 			return fault.New(fault.ErrExists, "key", key, "")
 		}
 		at := d.Size
@@ -146,7 +152,7 @@ func cframe(ctx context.Context, c Container) ([]byte, error) {
 // copyTo writes a contiguous copy of the frame to an empty file.
 func (s *SChunk) copyTo(ctx context.Context, f storage.File) error {
 	return s.f.read(ctx, func(v *view) error {
-		d, err := (&frame{view: v, where: s.f.where, o: s.f.o}).draft()
+		d, err := (&frame{body: &body{view: v, where: s.f.where, o: s.f.o}}).draft()
 		if err != nil {
 			return err
 		}
@@ -157,131 +163,4 @@ func (s *SChunk) copyTo(ctx context.Context, f storage.File) error {
 		}
 		return d.rewrite(ctx, f)
 	})
-}
-
-// Put stores a copy of a frame, an *SChunk or *NDArray, under a key: embedded
-// or as a file of its own, by its size. What was there is replaced. ErrInvalid
-// for a key that is not well formed; ErrReadOnly for a zip, and if the store
-// was not opened with Options.Write.
-func (d *DictStore) Put(ctx context.Context, key string, c Container) error {
-	dir, err := d.writable(key)
-	if err != nil {
-		return err
-	}
-	size, ext := int64(0), ".b2f"
-	switch c := c.(type) {
-	case *NDArray:
-		size, ext = c.s.Header().Size, ".b2nd"
-	case *SChunk:
-		size = c.Header().Size
-		if c.Kind() == "batcharray" {
-			ext = ".b2b"
-		}
-	default:
-		return fault.New(fault.ErrInvalid, "blosc2", "", "a "+c.Kind()+" is no leaf")
-	}
-	if d.threshold < 0 || size < d.threshold {
-		if err := d.Delete(ctx, key); err != nil && !errors.Is(err, fault.ErrNotFound) {
-			return err
-		}
-		return d.embed.Put(ctx, key, c)
-	}
-	s, ok := c.(*SChunk)
-	if a, isArray := c.(*NDArray); isArray {
-		s, ok = a.s, true
-	}
-	if !ok {
-		return fault.New(fault.ErrInvalid, "blosc2", "", "no leaf")
-	}
-	name := join(dir.name, strings.TrimPrefix(key, "/")+ext)
-	if err := mkdirs(ctx, dir.fs, dir.name, path.Dir(strings.TrimPrefix(key, "/"))); err != nil {
-		return err
-	}
-	err = replace(ctx, dir.fs, name, d.o.Durability, false, func(f storage.File) error { return s.copyTo(ctx, f) })
-	if err != nil {
-		return err
-	}
-	for _, other := range leafExtensions { // of another kind, under the same key
-		if other != ext {
-			err := dir.fs.Remove(ctx, strings.TrimSuffix(name, ext)+other)
-			if err != nil && !errors.Is(err, fault.ErrNotFound) {
-				return err
-			}
-		}
-	}
-	if err := d.embed.Delete(ctx, key); err != nil && !errors.Is(err, fault.ErrNotFound) {
-		return err
-	}
-	return nil
-}
-
-// Delete removes what lies under a key. ErrNotFound, ErrReadOnly.
-func (d *DictStore) Delete(ctx context.Context, key string) error {
-	dir, err := d.writable(key)
-	if err != nil {
-		return err
-	}
-	found := false
-	leaves, err := d.leaves(ctx)
-	if err != nil {
-		return err
-	}
-	if name, ok := leaves[key]; ok {
-		found = true
-		if err := dir.fs.Remove(ctx, join(dir.name, name)); err != nil {
-			return err
-		}
-	}
-	err = d.embed.Delete(ctx, key)
-	if found && errors.Is(err, fault.ErrNotFound) {
-		return nil
-	}
-	return err
-}
-
-// writable returns the directory to write a key to.
-func (d *DictStore) writable(key string) (*directory, error) {
-	if err := CheckKey(key); err != nil || key == "/" {
-		return nil, fault.New(fault.ErrInvalid, "key", key, "")
-	}
-	for part := range strings.SplitSeq(key[1:], "/") {
-		if part == "." || part == ".." {
-			return nil, fault.New(fault.ErrInvalid, "key", key, "leads elsewhere")
-		}
-	}
-	dir, ok := d.files.(*directory)
-	if !ok || !d.o.Write {
-		return nil, fault.New(fault.ErrReadOnly, "blosc2", d.name, "not open for writing")
-	}
-	return dir, nil
-}
-
-// Put is DictStore's. ErrInvalid for a key that leads through a leaf, or that
-// other keys lead through: a node is either.
-func (t *TreeStore) Put(ctx context.Context, key string, c Container) error {
-	key = rooted(key)
-	keys, err := t.d.Keys(ctx)
-	if err != nil {
-		return err
-	}
-	for _, other := range keys {
-		if strings.HasPrefix(other, key+"/") && other != key+"/"+vlmetaLeaf || strings.HasPrefix(key, other+"/") {
-			return fault.New(fault.ErrInvalid, "key", key, "a node is a leaf or has others below it: "+other)
-		}
-	}
-	return t.d.Put(ctx, key, c)
-}
-
-// mkdirs makes the directories of a path below base.
-func mkdirs(ctx context.Context, fs storage.FS, base, dirs string) error {
-	if dirs == "." {
-		return nil
-	}
-	for part := range strings.SplitSeq(dirs, "/") {
-		base = join(base, part)
-		if err := fs.Mkdir(ctx, base); err != nil && !errors.Is(err, fault.ErrExists) {
-			return err
-		}
-	}
-	return nil
 }

@@ -12,9 +12,13 @@ import (
 
 // SChunk is a sequence of items in chunks: a frame. Safe for concurrent use.
 //
-// It shows the frame as it was when it was opened or last refreshed. Nothing
-// decoded is kept, so chunks that another process overwrote read as they are
-// now; where that cannot be told from damage the frame is loaded again.
+// Other handles may write to it, here or in other processes. Each call that
+// reads data or variable-length metalayers looks at the frame first and takes
+// over what changed; what it returns is of one state. Without Options.Locking
+// that holds among handles of this package, which never write over what a
+// state consists of, and with those of python-blosc2 as far as the bytes show
+// that they did. The counters (Header, Len, NumChunks) and fixed metalayers
+// are those of the last such look; Refresh looks.
 type SChunk struct{ f *frame }
 
 // Kind is "schunk", or "batcharray" or "objectarray" for frames of those.
@@ -36,12 +40,14 @@ func (s *SChunk) Kind() string {
 func (s *SChunk) Close() error { return s.f.close() }
 
 // Refresh looks whether the frame changed, takes the change over, and reports
-// whether there was one. A frame that a writer is at right now may be
-// ErrCorrupt; what was open stays as it is. ErrStale: it became an array of
-// other chunks, open it anew.
+// whether there was one. What a writer is in the middle of is waited for, for
+// some 50 ms: then it is ErrCorrupt, and what was open stays as it is.
+// ErrStale: it became an array of other chunks, open it anew.
 func (s *SChunk) Refresh(ctx context.Context) (bool, error) { return s.f.refresh(ctx) }
 
-// ChangeTick counts the changes that were taken over since it was opened.
+// ChangeTick counts the changes by other handles that this one took over, and
+// those that it made to metalayers. It never goes back, and means nothing to
+// another handle.
 func (s *SChunk) ChangeTick() uint64 {
 	s.f.mu.RLock()
 	defer s.f.mu.RUnlock()
@@ -169,36 +175,47 @@ func (s *SChunk) Metalayer(name string) ([]byte, error) {
 	return append([]byte{}, value...), nil
 }
 
-// VLMeta returns the names of the variable-length metalayers, in their order.
-func (s *SChunk) VLMeta() []string {
-	v, err := s.f.state()
-	if err != nil {
+// VLMeta returns the names of the variable-length metalayers, in their order,
+// as they are now. Errors are those of Refresh.
+func (s *SChunk) VLMeta(ctx context.Context) ([]string, error) {
+	var list []string
+	err := s.f.read(ctx, func(v *view) error {
+		list = names(v.vlmeta)
 		return nil
-	}
-	return names(v.vlmeta)
+	})
+	return list, err
 }
 
-// VLValue decodes the value of a variable-length metalayer: ErrNotFound,
-// ErrCorrupt, ErrLimit, ErrUnsupported, ErrClosed. What python-blosc2 wrote is
-// MessagePack: see VLObject.
-func (s *SChunk) VLValue(name string) ([]byte, error) {
-	v, err := s.f.state()
-	if err != nil {
-		return nil, err
-	}
-	value, err := v.vlvalue(name, s.f.o)
-	return value, s.f.named(err)
+// HasVL reports whether there is a variable-length metalayer of that name now.
+// Errors are those of Refresh.
+func (s *SChunk) HasVL(ctx context.Context, name string) (ok bool, err error) {
+	err = s.f.read(ctx, func(v *view) error {
+		_, ok = find(v.vlmeta, name)
+		return nil
+	})
+	return ok, err
+}
+
+// VLValue decodes the value that a variable-length metalayer has now:
+// ErrNotFound, ErrCorrupt, ErrLimit, ErrUnsupported, and those of Refresh. What
+// python-blosc2 wrote is MessagePack: see VLObject.
+func (s *SChunk) VLValue(ctx context.Context, name string) (value []byte, err error) {
+	err = s.f.read(ctx, func(v *view) (err error) {
+		value, err = v.vlvalue(name, s.f.o)
+		return err
+	})
+	return value, err
 }
 
 // VLObject is VLValue, read as MessagePack.
-func (s *SChunk) VLObject(name string) (any, error) {
-	b, err := s.VLValue(name)
+func (s *SChunk) VLObject(ctx context.Context, name string) (any, error) {
+	b, err := s.VLValue(ctx, name)
 	if err != nil {
 		return nil, err
 	}
 	object, err := msgpack.Decode(b)
 	if err != nil {
-		err = s.f.named(&fault.Error{Format: "vlmeta", Item: name, Off: -1, Err: err})
+		err = s.f.about(&fault.Error{Format: "vlmeta", Item: name, Off: -1, Err: err})
 	}
 	return object, err
 }

@@ -66,7 +66,7 @@ func TestEmbedStoreWrites(t *testing.T) {
 	require.NoError(t, e.Close())
 	c, err := blosc2.Open(ctx, fs, "e.b2e", blosc2.Options{})
 	require.NoError(t, err)
-	keys, err := c.(*blosc2.EmbedStore).Keys()
+	keys, err := c.(*blosc2.EmbedStore).Keys(ctx)
 	require.NoError(t, err)
 	require.Equal(t, []string{"/a", "/b/c", "/big"}, keys)
 	for key, n := range map[string]int{"/a": 77, "/b/c": 20_010, "/big": 40_010} {

@@ -34,7 +34,7 @@ func Verify(ctx context.Context, c Container, report func(Damage)) (checked int6
 	case *EmbedStore:
 		if err = v.frame(ctx, "", c.s); err == nil {
 			var keys []string
-			keys, err = c.Keys()
+			keys, err = c.Keys(ctx)
 			err = v.leaves(ctx, keys, c.Get, err)
 		}
 	case *TreeStore:
@@ -75,9 +75,13 @@ func (v *verifier) found(item string, err error) error {
 }
 
 func (v *verifier) frame(ctx context.Context, key string, s *SChunk) error {
-	for _, name := range s.VLMeta() {
+	vlmeta, err := s.VLMeta(ctx)
+	if err != nil {
+		return err
+	}
+	for _, name := range vlmeta {
 		v.checked++
-		_, err := s.VLValue(name)
+		_, err := s.VLValue(ctx, name)
 		if err := v.found(key+" vlmeta "+name, err); err != nil {
 			return err
 		}

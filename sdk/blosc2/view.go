@@ -48,7 +48,14 @@ func load(ctx context.Context, where *place, f source, l Limits) (*view, error) 
 	if err := r.fetch(0, 0, min(extent, endBytes)); err != nil {
 		return nil, err
 	}
+	return parse(ctx, where, f, r, extent, l)
+}
+
+// parse reads a state of a frame of at most extent bytes from r, which has
+// its header at hand.
+func parse(ctx context.Context, where *place, f source, r *ends, extent int64, l Limits) (*view, error) {
 	v := &view{file: f, where: where}
+	var err error
 	if v.Header, err = ParseHeader(r.parts[0].b); err != nil {
 		return nil, err
 	}
@@ -60,9 +67,11 @@ func load(ctx context.Context, where *place, f source, l Limits) (*view, error) 
 	case v.HeaderLen > l.Meta:
 		return nil, overLimit("a header of " + strconv.FormatInt(v.HeaderLen, 10) + " bytes")
 	}
-	last := min(v.FrameLen, endBytes)
-	if err := r.fetch(1, v.FrameLen-last, last); err != nil {
-		return nil, err
+	if r.parts[1].b == nil {
+		last := min(v.FrameLen, endBytes)
+		if err := r.fetch(1, v.FrameLen-last, last); err != nil {
+			return nil, err
+		}
 	}
 	if v.raw, err = readAt(r, 0, v.HeaderLen); err != nil {
 		return nil, err

@@ -37,8 +37,12 @@ func (m *model) clone() *model {
 
 // equal reads all of the frame.
 func (m *model) equal(ctx context.Context, s *blosc2.SChunk) error {
-	if s.NumChunks() != int64(len(m.chunks)) || len(s.VLMeta()) != len(m.vlmeta) {
-		return fmt.Errorf("%d chunks, %d vlmeta; want %d, %d", s.NumChunks(), len(s.VLMeta()), len(m.chunks), len(m.vlmeta))
+	vlmeta, err := s.VLMeta(ctx)
+	if err != nil {
+		return err
+	}
+	if s.NumChunks() != int64(len(m.chunks)) || len(vlmeta) != len(m.vlmeta) {
+		return fmt.Errorf("%d chunks, %d vlmeta; want %d, %d", s.NumChunks(), len(vlmeta), len(m.chunks), len(m.vlmeta))
 	}
 	for i, want := range m.chunks {
 		got, err := s.Chunk(ctx, int64(i), nil)
@@ -47,7 +51,7 @@ func (m *model) equal(ctx context.Context, s *blosc2.SChunk) error {
 		}
 	}
 	for name, want := range m.vlmeta {
-		got, err := s.VLValue(name)
+		got, err := s.VLValue(ctx, name)
 		if err != nil || !bytes.Equal(got, want) {
 			return fmt.Errorf("vlmeta %s differs: %w", name, err)
 		}
@@ -108,7 +112,11 @@ func (m *model) step(ctx context.Context, r *rand.Rand, s *blosc2.SChunk, varyin
 		m.vlmeta[name] = value
 		return s.SetVLValue(ctx, name, value)
 	case k == 4 && len(m.vlmeta) > 0:
-		name := s.VLMeta()[0]
+		vlmeta, err := s.VLMeta(ctx)
+		if err != nil {
+			return err
+		}
+		name := vlmeta[0]
 		delete(m.vlmeta, name)
 		return s.DeleteVL(ctx, name)
 	case k == 5 && len(m.chunks) > 0:

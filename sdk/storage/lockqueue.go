@@ -13,10 +13,9 @@ import (
 // that waits, so readers never keep a writer out. The zero value is free.
 // Safe for concurrent use.
 //
-// It is not re-entrant. An owner that holds it and asks again, one of the two
-// exclusively, gets ErrLocked, for it would wait for itself. It may hold it
-// shared several times, but must not ask for a second one in order to give
-// the first one back.
+// An owner that holds it and asks again, one of the two exclusively, gets
+// ErrLocked, for it would wait for itself. It may hold it shared several
+// times: then it does not wait, not even behind a writer who waits for it.
 type LockQueue struct {
 	mu      sync.Mutex
 	holders []*LockTicket
@@ -29,7 +28,11 @@ type LockTicket struct {
 	owner   Owner
 	mode    LockMode
 	granted chan struct{} // closed when it is held; nil: it did not have to wait
+	again   bool
 }
+
+// Again reports whether the owner held the lock already.
+func (t *LockTicket) Again() bool { return t.again }
 
 // Lock waits until the lock is held or ctx ends: ErrLockTimeout after a
 // deadline, ErrCancelled otherwise. name is for errors.
@@ -63,8 +66,9 @@ func (q *LockQueue) ask(name string, t *LockTicket) error {
 		if other.owner == t.owner && (other.mode == LockExclusive || t.mode == LockExclusive) {
 			return fault.New(fault.ErrLocked, "lock", name, "held by the same owner, which would wait for itself")
 		}
+		t.again = t.again || other.owner == t.owner
 	}
-	if len(q.waiting) == 0 && q.fits(t) {
+	if t.again || len(q.waiting) == 0 && q.fits(t) {
 		q.holders = append(q.holders, t)
 		return nil
 	}

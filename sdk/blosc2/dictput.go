@@ -1,0 +1,239 @@
+package blosc2
+
+import (
+	"context"
+	"errors"
+	"path"
+	"strings"
+
+	"github.com/gridhold/gridhold/sdk/blosc2/msgpack"
+	"github.com/gridhold/gridhold/sdk/fault"
+	"github.com/gridhold/gridhold/sdk/storage"
+)
+
+// Put stores a copy of a frame, an *SChunk or *NDArray, under a key: embedded
+// or as a file of its own, by its size. What was there is replaced; who has it
+// open goes on with it. ErrInvalid for a key that is not well formed;
+// ErrReadOnly for a zip, and if the store was not opened with Options.Write.
+func (d *DictStore) Put(ctx context.Context, key string, c Container) error {
+	return d.put(ctx, key, c, func(*DictStore) error { return nil })
+}
+
+// put is Put if the store, once it is locked, allows it.
+func (d *DictStore) put(ctx context.Context, key string, c Container, allows func(d *DictStore) error) error {
+	dir, err := d.writable(key)
+	if err != nil {
+		return err
+	}
+	s, ext, err := leafOf(c)
+	if err != nil {
+		return err
+	}
+	// What may be a part of this store is copied before the store is locked.
+	if d.threshold < 0 || s.Header().Size < d.threshold {
+		b, err := cframe(ctx, c)
+		if err != nil {
+			return err
+		}
+		return d.held(ctx, storage.LockExclusive, func(d *DictStore) error {
+			if err := allows(d); err != nil {
+				return err
+			}
+			if err := d.embed.embed(ctx, key, b, true); err != nil {
+				return err
+			}
+			gone, err := d.unlink(ctx, dir, key, "")
+			return first(err, d.note(ctx, "", gone))
+		})
+	}
+	name := join(dir.name, strings.TrimPrefix(key, "/")+ext)
+	if err := mkdirs(ctx, dir.fs, dir.name, path.Dir(strings.TrimPrefix(key, "/"))); err != nil {
+		return err
+	}
+	f, tmp, err := sibling(ctx, dir.fs, name)
+	if err != nil {
+		return err
+	}
+	err = s.copyTo(ctx, f)
+	if err == nil && d.o.Durability != SyncNever {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = d.held(ctx, storage.LockExclusive, func(d *DictStore) error {
+			if err := allows(d); err != nil {
+				return err
+			}
+			if err := dir.fs.Rename(ctx, tmp, name); err != nil {
+				return err
+			}
+			tmp = ""
+			if d.o.Durability != SyncNever {
+				if err := dir.fs.SyncDir(ctx, dirOf(name)); err != nil {
+					return err
+				}
+			}
+			if _, err := d.unlink(ctx, dir, key, ext); err != nil { // of another kind, under the same key
+				return err
+			}
+			return d.note(ctx, key, true)
+		})
+	}
+	if tmp != "" {
+		err = errors.Join(err, dir.fs.Remove(context.WithoutCancel(ctx), tmp))
+	}
+	return err
+}
+
+// leafOf returns the frame of what can be a leaf, and its extension.
+func leafOf(c Container) (*SChunk, string, error) {
+	switch c := c.(type) {
+	case *NDArray:
+		return c.s, ".b2nd", nil
+	case *SChunk:
+		if c.Kind() == "batcharray" {
+			return c, ".b2b", nil
+		}
+		return c, ".b2f", nil
+	}
+	return nil, "", fault.New(fault.ErrInvalid, "blosc2", "", "a "+c.Kind()+" is no leaf")
+}
+
+// Delete removes what lies under a key. ErrNotFound, ErrReadOnly.
+func (d *DictStore) Delete(ctx context.Context, key string) error {
+	dir, err := d.writable(key)
+	if err != nil {
+		return err
+	}
+	return d.held(ctx, storage.LockExclusive, func(d *DictStore) error {
+		found := false
+		leaves, err := d.leaves(ctx)
+		if err != nil {
+			return err
+		}
+		if name, ok := leaves[key]; ok {
+			found = true
+			if err := dir.fs.Remove(ctx, join(dir.name, name)); err != nil {
+				return err
+			}
+		}
+		m, err := d.embed.embedded(ctx)
+		if err != nil {
+			return err
+		}
+		if _, ok := m[key]; !ok && !found {
+			return noKey(key)
+		}
+		return d.note(ctx, key, found)
+	})
+}
+
+// unlink removes the files of a key but the one with an extension, and reports
+// whether there were any.
+func (d *DictStore) unlink(ctx context.Context, dir *directory, key, but string) (found bool, err error) {
+	for _, ext := range leafExtensions {
+		if ext == but {
+			continue
+		}
+		err := dir.fs.Remove(ctx, join(dir.name, strings.TrimPrefix(key, "/")+ext))
+		if err != nil && !errors.Is(err, fault.ErrNotFound) {
+			return found, err
+		}
+		found = found || err == nil
+	}
+	return found, nil
+}
+
+// tickValue counts changes of a store's files, for handles of python-blosc2
+// that share it: they look for files when the frame changed.
+const tickValue = "dstore_tick"
+
+// note does to the frame what follows from a change of files: a key that is a
+// file is embedded no more, and who shares the store is told.
+func (d *DictStore) note(ctx context.Context, key string, files bool) error {
+	m, err := d.embed.embedded(ctx)
+	if err != nil {
+		return err
+	}
+	_, embedded := m[key]
+	files = files && d.embed.s.f.lock != nil
+	if !embedded && !files {
+		return nil
+	}
+	return d.embed.s.f.change(ctx, func(dr *draft) error {
+		if embedded {
+			m, err := d.embed.embeddedIn(dr)
+			if err != nil {
+				return err
+			}
+			delete(m, key)
+			if err := dr.setMap(m, dr.Size); err != nil {
+				return err
+			}
+		}
+		if !files {
+			return nil
+		}
+		tick := int64(0)
+		if b, err := dr.f.view.vlvalue(tickValue, dr.f.o); err == nil {
+			v, err := msgpack.Decode(b)
+			if err != nil {
+				return err
+			}
+			tick, _ = v.(int64)
+		}
+		b, err := msgpack.Append(nil, tick+1)
+		if err != nil {
+			return err
+		}
+		return dr.setVL(tickValue, b)
+	})
+}
+
+// writable returns the directory to write a key to.
+func (d *DictStore) writable(key string) (*directory, error) {
+	if err := CheckKey(key); err != nil || key == "/" {
+		return nil, fault.New(fault.ErrInvalid, "key", key, "")
+	}
+	for part := range strings.SplitSeq(key[1:], "/") {
+		if part == "." || part == ".." {
+			return nil, fault.New(fault.ErrInvalid, "key", key, "leads elsewhere")
+		}
+	}
+	dir, ok := d.files.(*directory)
+	if !ok || !d.o.Write {
+		return nil, fault.New(fault.ErrReadOnly, "blosc2", d.name, "not open for writing")
+	}
+	return dir, nil
+}
+
+// Put is DictStore's. ErrInvalid for a key that leads through a leaf, or that
+// other keys lead through: a node is either.
+func (t *TreeStore) Put(ctx context.Context, key string, c Container) error {
+	key = rooted(key)
+	return t.d.put(ctx, key, c, func(d *DictStore) error {
+		keys, err := d.keys(ctx)
+		if err != nil {
+			return err
+		}
+		for _, other := range keys {
+			if strings.HasPrefix(other, key+"/") && other != key+"/"+vlmetaLeaf || strings.HasPrefix(key, other+"/") {
+				return fault.New(fault.ErrInvalid, "key", key, "a node is a leaf or has others below it: "+other)
+			}
+		}
+		return nil
+	})
+}
+
+// mkdirs makes the directories of a path below base.
+func mkdirs(ctx context.Context, fs storage.FS, base, dirs string) error {
+	if dirs == "." {
+		return nil
+	}
+	for part := range strings.SplitSeq(dirs, "/") {
+		base = join(base, part)
+		if err := fs.Mkdir(ctx, base); err != nil && !errors.Is(err, fault.ErrExists) {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,311 @@
+package blosc2
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"hash/crc32"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/gridhold/gridhold/sdk/fault"
+	"github.com/gridhold/gridhold/sdk/storage"
+)
+
+// A frame is looked at before it is used: its header, which every commit
+// changes, and what the file system says of it. The C library writes into what
+// is there, and it may do so without changing the header; that shows in the
+// time of modification. What cannot be seen is such a change by a file system
+// that keeps times coarser than settling, within one of its ticks.
+
+const (
+	patience = 50                    // tries until what a writer is at is taken for damage
+	pause    = time.Millisecond      // between them
+	settling = 20 * time.Millisecond // until a file that was written to shows whether it was again
+	renaming = 100 * time.Millisecond
+)
+
+// look is what was seen of the file when the view was known to hold.
+type look struct {
+	size    int64
+	mtime   time.Time
+	settled bool // a change since would show in mtime
+	lock    generation
+}
+
+// look looks at the file, before a view of it is loaded.
+func (f *frame) look(file source, g *grip) error {
+	info, err := file.Stat()
+	if err == nil {
+		f.saw(info, g)
+	}
+	return err
+}
+
+func (f *frame) saw(info storage.FileInfo, g *grip) {
+	l := &look{size: info.Size, mtime: info.ModTime, settled: time.Since(info.ModTime) > settling}
+	if g != nil {
+		l.lock = g.now
+	}
+	f.seen.Store(l)
+}
+
+// last is the generation of the lock that the view is of.
+func (f *frame) last() generation {
+	if l := f.seen.Load(); l != nil {
+		return l.lock
+	}
+	return generation{}
+}
+
+// followed reports whether the frame is looked at before each use. An object
+// of a store, where a look is a request, is only looked at when asked for; and
+// what is within another frame does not change.
+func (f *frame) followed() bool { return f.where.file == nil && !f.where.pinned }
+
+// fresh reports whether the view still holds. It needs the lock of the frame,
+// shared at least.
+func (f *frame) fresh(ctx context.Context, g *grip) (bool, error) {
+	v := f.view
+	if v == nil {
+		return false, f.closed()
+	}
+	if !f.followed() {
+		return true, nil
+	}
+	info, err := v.file.Stat()
+	if err != nil {
+		return false, err
+	}
+	if now := time.Now().UnixNano(); info.Links == 0 || now-f.named.Load() > int64(renaming) {
+		if moved, err := f.where.moved(ctx, info); moved || err != nil {
+			return false, err
+		}
+		f.named.Store(now)
+	}
+	if !v.headed() {
+		return false, nil
+	}
+	l := f.seen.Load()
+	same := info.Size == l.size && info.ModTime.Equal(l.mtime)
+	if g == nil && same && l.settled || g != nil && same && g.found == l.lock {
+		if g != nil && g.now != l.lock {
+			f.saw(info, g)
+		}
+		return true, nil
+	}
+	// Only a look at index and trailer tells whether that was a writer of ours
+	// who has not published yet, or one of the C library who wrote over them.
+	// One who wrote over a chunk alone leaves the size as it was.
+	if !same && info.Size == l.size || !v.intact() {
+		return false, nil
+	}
+	f.saw(info, g)
+	return true, nil
+}
+
+var headers = sync.Pool{New: func() any { return new([endBytes]byte) }}
+
+// headed reports whether the header in the file is that of the view.
+func (v *view) headed() bool {
+	if len(v.raw) > endBytes {
+		b, err := readAt(v.file, v.where.off, int64(len(v.raw)))
+		return err == nil && bytes.Equal(b, v.raw)
+	}
+	buf := headers.Get().(*[endBytes]byte)
+	defer headers.Put(buf)
+	n, _ := v.file.ReadAt(buf[:len(v.raw)], v.where.off)
+	return n == len(v.raw) && bytes.Equal(buf[:n], v.raw)
+}
+
+// intact reports whether index and trailer in the file are those of the view.
+// Writers of ours never touch them; those of the C library write over them
+// with whatever they do but replace a chunk by one of the same size.
+func (v *view) intact() bool {
+	tail, err := readAt(v.file, v.where.off+v.trailerAt(), int64(len(v.tail)))
+	if err != nil || !bytes.Equal(tail, v.tail) {
+		return false
+	}
+	if v.indexed == 0 {
+		return true
+	}
+	packed, err := readAt(v.file, v.where.off+v.HeaderLen+v.dataLen(), v.indexed)
+	return err == nil && crc32.Checksum(packed, castagnoli) == v.packed
+}
+
+// trailerAt is where the trailer of the view begins in the frame.
+func (v *view) trailerAt() int64 {
+	if v.Size == 0 {
+		return v.HeaderLen
+	}
+	return v.FrameLen - int64(len(v.tail))
+}
+
+// doubtful reports whether what was read of the view, beginning when it was
+// last seen to hold, may be of no state of the frame. It needs the lock of the
+// frame.
+func (f *frame) doubtful(ctx context.Context, g *grip, before *look, failed error) bool {
+	if !f.followed() {
+		if failed == nil || f.where.pinned {
+			return false
+		}
+		return f.view.file != nil && !f.view.headed() // the object may have moved on
+	}
+	if g != nil && failed == nil {
+		return false // those who lock were kept out
+	}
+	info, err := f.view.file.Stat()
+	if err != nil {
+		return true
+	}
+	same := info.Size == before.size && info.ModTime.Equal(before.mtime)
+	if failed != nil {
+		return !same || !before.settled && time.Since(info.ModTime) < settling || !f.view.headed()
+	}
+	return !same && (info.Size == before.size || !f.view.intact())
+}
+
+// sync brings the view up to date.
+func (f *frame) sync(ctx context.Context, g *grip) error {
+	f.mu.RLock()
+	fresh, err := f.fresh(ctx, g)
+	f.mu.RUnlock()
+	if fresh || err != nil {
+		return err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	_, err = f.resync(ctx, g)
+	return err
+}
+
+// refresh looks at the frame and takes over what changed.
+func (f *frame) refresh(ctx context.Context) (bool, error) {
+	g, leave, err := f.enter(ctx, storage.LockShared)
+	if err != nil {
+		return false, f.about(err)
+	}
+	changed, err := f.renewed(ctx, g)
+	return changed, first(err, leave())
+}
+
+func (f *frame) renewed(ctx context.Context, g *grip) (bool, error) {
+	if f.followed() {
+		f.mu.RLock()
+		fresh, err := f.fresh(ctx, g)
+		f.mu.RUnlock()
+		if fresh || err != nil {
+			return false, err
+		}
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.resync(ctx, g)
+}
+
+// resync loads the frame again, as it is now, and reports whether it differs.
+// What a writer is at right now is waited for. It needs the frame's lock,
+// exclusively, as reload does.
+func (f *frame) resync(ctx context.Context, g *grip) (changed bool, err error) {
+	err = f.patiently(ctx, func() error {
+		changed, err = f.reload(ctx, g)
+		return err
+	})
+	return changed, err
+}
+
+func (f *frame) reload(ctx context.Context, g *grip) (bool, error) {
+	old := f.view
+	if old == nil {
+		return false, f.closed()
+	}
+	if f.where.pinned {
+		return false, nil
+	}
+	file := old.file
+	info, err := file.Stat()
+	if err != nil {
+		return false, err
+	}
+	moved, err := f.where.moved(ctx, info)
+	if err != nil {
+		return false, err
+	}
+	if moved {
+		if file, err = f.where.open(ctx, f.o.Write); err == nil {
+			info, err = file.Stat()
+		}
+		if err != nil {
+			return false, err
+		}
+	}
+	next, err := load(ctx, &f.where, file, f.o.Limits)
+	if err == nil && !old.shape.alike(next.shape) {
+		err = fault.New(fault.ErrStale, "frame", "", "it became an array of other axes, chunks or blocks")
+	}
+	if err == nil && !moved && f.lock != nil {
+		err = f.past.overwritten(next)
+	}
+	if err != nil {
+		if moved {
+			file.Close()
+		}
+		return false, f.about(err)
+	}
+	l := f.seen.Load()
+	f.saw(info, g)
+	if !moved && old.same(next) && !(l != nil && info.Size == l.size && !info.ModTime.Equal(l.mtime)) {
+		return false, nil
+	}
+	f.view = next
+	f.past.add(next)
+	f.tick++
+	if moved {
+		old.file.Close()
+	}
+	return true, nil
+}
+
+// patiently calls do until it does not find the frame in a state that may be
+// that of a writer in the middle of something.
+func (f *frame) patiently(ctx context.Context, do func() error) error {
+	for tries := 0; ; tries++ {
+		err := do()
+		if !transient(err) || tries == patience || !f.restless() {
+			return err
+		}
+		if ended := f.rest(ctx); ended != nil {
+			return ended
+		}
+	}
+}
+
+// restless reports whether the file was written to so lately that somebody may
+// be at it.
+func (f *frame) restless() bool {
+	l := f.seen.Load()
+	if l == nil || f.where.file != nil {
+		return false
+	}
+	info, err := f.where.fs.Stat(context.Background(), f.where.main())
+	return errors.Is(err, fault.ErrNotFound) || err == nil && time.Since(info.ModTime) < patience*pause
+}
+
+// rest waits a little.
+func (f *frame) rest(ctx context.Context) error {
+	if f.clock == nil {
+		runtime.Gosched()
+		return storage.Ended(ctx, f.where.name)
+	}
+	if err := f.clock.Sleep(ctx, pause); err != nil {
+		return storage.Ended(ctx, f.where.name)
+	}
+	return nil
+}
+
+// transient reports whether an error may be that of a state that does not
+// last: a writer is in the middle of it.
+func transient(err error) bool {
+	return errors.Is(err, fault.ErrCorrupt) || errors.Is(err, fault.ErrNotFound)
+}
