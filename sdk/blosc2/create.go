@@ -169,7 +169,7 @@ func create(ctx context.Context, fs storage.FS, name string, spec Spec, shape *S
 	}
 	err = spec.make(ctx, tmp, b, o)
 	if err == nil {
-		err = take(ctx, fs, tmp.name, name, spec, o.Durability)
+		err = where.locked(ctx, o, func() error { return take(ctx, fs, tmp.name, name, spec, o.Durability) })
 	}
 	if err != nil {
 		return nil, errors.Join(err, removeFrame(context.WithoutCancel(ctx), fs, tmp.name, spec.Sparse))
@@ -255,6 +255,7 @@ func (spec *Spec) make(ctx context.Context, where place, b []byte, o Options) er
 	if err := written(f, b, o.Durability != SyncNever); err != nil || spec.Fill == nil {
 		return err
 	}
+	o.Locking = Unlocked // nobody else is here
 	c, err := openLeaf(ctx, where, o)
 	if err != nil {
 		return err

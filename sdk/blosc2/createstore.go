@@ -127,7 +127,7 @@ func (spec *StoreSpec) replaceable(ctx context.Context, fs storage.FS, name stri
 }
 
 // leftOver reports whether a file is a lock or what a writer left behind.
-func leftOver(file string) bool { return path.Ext(file) == lockSuffix || path.Ext(file) == ".tmp" }
+func leftOver(file string) bool { return isLock(file) || path.Ext(file) == ".tmp" }
 
 // swap gives the directory tmp the name of another one, which it removes.
 func swap(ctx context.Context, fs storage.FS, tmp, name string) error {

@@ -1,10 +1,8 @@
 package blosc2
 
 import (
-	"bytes"
 	"context"
 	"encoding/binary"
-	"io"
 	"strconv"
 
 	"github.com/gridhold/gridhold/sdk/codec/blosc"
@@ -26,61 +24,6 @@ type draft struct {
 	end     int64   // where the next bytes go: in the frame; in a sparse one, the number of the next file
 	gone    []int64 // chunk files that the new state does not name
 	tail    []byte  // what was written at end when it was published; nil: the whole file was
-}
-
-// change makes a new state of the frame and publishes it: all that do did, or
-// nothing. It begins with the state as it is, once the lock is held.
-func (f *frame) change(ctx context.Context, do func(d *draft) error) error {
-	g, leave, err := f.enterToWrite(ctx)
-	if err != nil {
-		return err
-	}
-	return first(f.about(f.changing(ctx, g, do)), leave())
-}
-
-// enterToWrite is enter for who is going to write.
-func (f *frame) enterToWrite(ctx context.Context) (g *grip, leave func() error, err error) {
-	if _, err := f.state(); err != nil {
-		return nil, nil, err
-	}
-	if !f.o.Write {
-		return nil, nil, fault.New(fault.ErrReadOnly, "blosc2", f.where.name, "not open for writing")
-	}
-	g, leave, err = f.enter(ctx, storage.LockExclusive)
-	return g, leave, f.about(err)
-}
-
-// begun is a draft of the state as it is now. It needs the frame's lock,
-// exclusively.
-func (f *frame) begun(ctx context.Context, g *grip) (*draft, error) {
-	if fresh, err := f.fresh(ctx, g); err != nil {
-		return nil, err
-	} else if !fresh {
-		if _, err := f.resync(ctx, g); err != nil {
-			return nil, err
-		}
-	}
-	if info, err := f.view.file.Stat(); f.where.kept && err == nil && info.Links == 0 {
-		return nil, fault.New(fault.ErrStale, "frame", "", "the store has something else under its key by now, or nothing")
-	}
-	return f.draft()
-}
-
-func (f *frame) changing(ctx context.Context, g *grip, do func(d *draft) error) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	d, err := f.begun(ctx, g)
-	if err == nil {
-		err = do(d)
-	}
-	if err != nil {
-		return err
-	}
-	if err := d.publish(ctx); err != nil {
-		return err
-	}
-	f.dirty = true
-	return d.adopt(ctx, g)
 }
 
 // draft begins with the state as it is.
@@ -261,38 +204,6 @@ func (d *draft) publish(ctx context.Context) error {
 	}
 	if sync == SyncCommits {
 		return f.Sync()
-	}
-	return nil
-}
-
-// adopt makes what was published the view of the frame. Only what another
-// handle changes counts as a change, and metadata, which others go by.
-func (d *draft) adopt(ctx context.Context, g *grip) error {
-	f := d.f
-	old := f.view
-	if d.tail == nil {
-		tick := f.tick
-		if _, err := f.reload(ctx, g); err != nil {
-			return err
-		}
-		f.tick = tick
-	} else {
-		info, err := old.file.Stat()
-		if err != nil {
-			return err
-		}
-		r := &ends{r: io.NewSectionReader(old.file, 0, info.Size)}
-		r.parts[0], r.parts[1] = part{0, d.header()}, part{d.end, d.tail}
-		next, err := parse(ctx, &f.where, old.file, r, info.Size, f.o.Limits)
-		if err != nil {
-			return err
-		}
-		f.view = next
-		f.past.add(next)
-		f.saw(info, g)
-	}
-	if !bytes.Equal(old.tail, f.view.tail) || !bytes.Equal(old.raw[fixedLen:], f.view.raw[fixedLen:]) {
-		f.tick++
 	}
 	return nil
 }

@@ -156,6 +156,28 @@ func (g *grip) count(last generation) error {
 	return err
 }
 
+// locked calls do while the lock of a frame is held that may not be there. The
+// lock of a directory lies in it: without the directory nobody has it.
+func (p *place) locked(ctx context.Context, o Options, do func() error) error {
+	s, err := openSidecar(ctx, p, o)
+	if err != nil {
+		return err
+	}
+	if s != nil && p.sparse {
+		if _, err := p.fs.Stat(ctx, p.name); errors.Is(err, fault.ErrNotFound) {
+			return first(do(), s.file.Close())
+		}
+	}
+	if s == nil {
+		return do()
+	}
+	g, err := s.lock(ctx, storage.LockExclusive, generation{})
+	if err == nil {
+		err = first(do(), g.Unlock())
+	}
+	return first(err, s.file.Close())
+}
+
 // ownerKey is under what a context carries the owner of the lock that is held
 // where it is used.
 type ownerKey struct{}
