@@ -131,8 +131,12 @@ func stateOf(ctx context.Context, c blosc2.Container) (state, error) {
 		return s, fmt.Errorf("a %s", c.Kind())
 	}
 	s.TypeSize = frame.Header().TypeSize
-	for _, name := range frame.VLMeta() {
-		value, err := frame.VLValue(name)
+	vlmeta, err := frame.VLMeta(ctx)
+	if err != nil {
+		return s, err
+	}
+	for _, name := range vlmeta {
+		value, err := frame.VLValue(ctx, name)
 		if err != nil {
 			return s, err
 		}

@@ -125,8 +125,9 @@ def make(dir, job):
         chunk_size = job["chunk_size"]
         return blosc2.SChunk(chunksize=chunk_size if chunk_size > 0 else None, meta={m["name"]: unpack(m["value"]) for m in job.get("meta") or []}, **common)
     del common["cparams"]["blocksize"]
-    items = np.frombuffer(base64.b64decode(job["data"]), as_dtype(job["dtype"])).reshape(job["shape"])
-    return blosc2.asarray(items, chunks=tuple(job["chunk_shape"]), blocks=tuple(job["block_shape"]), **common)
+    shape, chunks, blocks = (tuple(job.get(key, ())) for key in ("shape", "chunk_shape", "block_shape"))
+    items = np.frombuffer(base64.b64decode(job.get("data", "")), as_dtype(job["dtype"])).reshape(shape)
+    return blosc2.asarray(items, chunks=chunks, blocks=blocks, **common)
 
 
 def each(jobs, do):
