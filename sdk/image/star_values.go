@@ -126,7 +126,7 @@ func (s *STARScanner) split(text []byte, want int) bool {
 			}
 			i = end + 1
 		} else {
-			for end < len(text) && !isBlank(text[end]) {
+			for end < len(text) && (text[end] > ' ' || !isBlank(text[end])) { // most are more
 				end++
 			}
 			i = end
