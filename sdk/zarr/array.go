@@ -13,6 +13,10 @@ type Options struct {
 	Limits Limits                      // zero: the defaults
 	Codecs CodecSource                 // asked before those of UseCodecs and the built-in ones; nil: none
 	Tick   func(context.Context) error // called between chunks of a long read; an error ends it. nil: none
+	Trace  storage.Trace               // told what reads cost: calls to the store, index loads, waits, decoding. nil: none
+	// IndexPack has the shards' indexes, so that they need not be loaded; nil:
+	// none. Opening an array that it is not for is ErrWrongArray.
+	IndexPack *IndexPack
 	// SubchunkOrder is how a writer lays the subchunks of a shard out; readers
 	// do not care.
 	SubchunkOrder SubchunkOrder
@@ -71,7 +75,8 @@ type Array struct {
 	byRange bool      // subchunks are read by range: no bytes codec around the shard
 	subEdge []int64   // effective subchunk shape; the chunk shape if not sharded
 	subGrid []int64
-	steps   []int64 // how far apart in a shard's index neighbours along an axis are
+	pack    *packedArray // the array's part of Options.IndexPack, or nil
+	steps   []int64      // how far apart in a shard's index neighbours along an axis are
 }
 
 func newArray(st storage.Store, path string, m *metadata, o Options) *Array {
@@ -180,7 +185,7 @@ func (a *Array) checkIndex(idx, grid []int64) error {
 
 // chunk is the source of the chunk at a place in the chunk grid.
 func (a *Array) chunk(idx []int64) source {
-	return source{store: a.store, key: a.ChunkKey(idx), size: -1}
+	return source{store: a.store, key: a.ChunkKey(idx), size: -1, trace: a.o.Trace}
 }
 
 // shardRef names the shard at a place in the chunk grid. fresh asks for an
@@ -189,6 +194,6 @@ func (a *Array) shardRef(idx []int64, fresh bool) shardRef {
 	c := a.meta.codecs
 	return shardRef{
 		codec: a.shards, shape: permute(a.meta.grid.chunkShape(idx), c.order), from: a.chunk(idx),
-		key: indexKey{shard: linear(idx, a.grid)}, fresh: fresh,
+		key: indexKey{shard: linear(idx, a.grid)}, pack: a.pack, fresh: fresh,
 	}
 }

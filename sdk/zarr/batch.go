@@ -82,7 +82,7 @@ func byShard(places []place) [][]int {
 // batchOfShard reads the subchunks of one shard into out.
 func (a *Array) batchOfShard(ctx context.Context, which []int, places []place, out [][]byte, o ReadOptions) error {
 	s := a.shards
-	r := reader{cache: o.Cache, limits: a.o.Limits, tick: a.o.Tick}
+	r := reader{cache: o.Cache, limits: a.o.Limits, tick: a.o.Tick, trace: a.o.Trace}
 	for attempt := 0; ; attempt++ {
 		x, err := a.index(ctx, places[which[0]], o, attempt)
 		if err != nil {
@@ -120,7 +120,7 @@ func (a *Array) refOf(x *ShardIndex, shard int64) shardRef {
 	idx := make([]int64, len(a.grid))
 	unravel(shard, a.grid, idx)
 	ref := a.shardRef(idx, false)
-	ref.from.version = x.info.Version
+	ref.from.version, ref.from.packed = x.info.Version, x.packed
 	return ref
 }
 

@@ -94,7 +94,7 @@ func (g *Group) node(rel string) (Node, error) {
 	if err != nil {
 		return nil, badMetadata(prefixOf(g.path)+"consolidated metadata of "+rel, err)
 	}
-	return newNode(g.store, path, m, g.o), nil
+	return newNode(g.store, path, m, g.o)
 }
 
 // listConsolidated lists the nodes of a group by its consolidated metadata.

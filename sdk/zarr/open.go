@@ -40,7 +40,7 @@ func Open(ctx context.Context, st storage.Store, path string, o Options) (Node, 
 	if err != nil {
 		return nil, badMetadata(key, err)
 	}
-	return newNode(st, path, m, o), nil
+	return newNode(st, path, m, o)
 }
 
 func openV2(ctx context.Context, st storage.Store, path string, o Options) (Node, error) {
@@ -71,16 +71,21 @@ func openV2(ctx context.Context, st storage.Store, path string, o Options) (Node
 				return nil, err
 			}
 		}
-		return newNode(st, path, m, o), nil
+		return newNode(st, path, m, o)
 	}
 	return nil, fault.New(fault.ErrNotFound, "zarr", prefixOf(path)+metadataKey, "no Zarr node here")
 }
 
-func newNode(st storage.Store, path string, m *metadata, o Options) Node {
+func newNode(st storage.Store, path string, m *metadata, o Options) (Node, error) {
 	if m.node == "group" {
-		return &Group{store: st, path: path, meta: m, o: o}
+		return &Group{store: st, path: path, meta: m, o: o}, nil
 	}
-	return newArray(st, path, m, o)
+	a := newArray(st, path, m, o)
+	var err error
+	if a.pack, err = o.IndexPack.of(a); err != nil {
+		return nil, err
+	}
+	return a, nil
 }
 
 // OpenArray opens the array at a path: errors as those of Open, and

@@ -143,7 +143,7 @@ func (a *Array) chunkBox(ctx context.Context, ar *arena, idx, lo, hi []int64, ou
 		if a.shards != nil {
 			ref = a.shardRef(idx, fresh)
 		}
-		r := reader{cache: o.Cache, arena: ar, limits: a.o.Limits, tick: a.o.Tick}
+		r := reader{cache: o.Cache, arena: ar, limits: a.o.Limits, tick: a.o.Tick, trace: a.o.Trace}
 		err := r.chunk(ctx, c, ref, a.meta.grid.chunkShape(idx), lo, hi, out)
 		if errors.Is(err, fault.ErrNotFound) {
 			fillBox(out, extent(lo, hi), c.elem.fill)
@@ -169,6 +169,7 @@ type reader struct {
 	arena  *arena // nil for elements of a fixed size
 	limits Limits
 	tick   func(context.Context) error
+	trace  storage.Trace
 }
 
 func extent(lo, hi []int64) []int64 {
@@ -215,7 +216,9 @@ func (r reader) decodeInto(ctx context.Context, c *chain, b []byte, shape, lo, h
 		*p = buffer(*p, c.size(shape))
 		dst = *p
 	}
+	began := r.trace.Now()
 	b, err := c.decode(ctx, r.arena, dst, b, shape)
+	r.trace.Done(storage.Decoded, "", int64(len(b)), began, err)
 	if err != nil {
 		return err
 	}
@@ -244,7 +247,7 @@ func (r reader) shard(ctx context.Context, ref shardRef, lo, hi []int64, out vie
 		return nil
 	}
 	if ref.from.store != nil {
-		ref.from.version = x.info.Version
+		ref.from.version, ref.from.packed = x.info.Version, x.packed
 	}
 	if err := r.limits.check("subchunk", s.inner.size(s.sub), true); err != nil {
 		return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync/atomic"
 
 	"github.com/gridhold/gridhold/sdk/cache"
 	"github.com/gridhold/gridhold/sdk/fault"
@@ -106,7 +107,8 @@ type shardRef struct {
 	shape []int64
 	from  source
 	key   indexKey
-	fresh bool // load nothing that the store has kept
+	pack  *packedArray // nil: none
+	fresh bool         // load nothing that the store has kept
 }
 
 // below is the reference to a shard that is subchunk i of this one.
@@ -127,15 +129,34 @@ func shardIndex(ctx context.Context, c *ShardCache, ref shardRef) (*ShardIndex, 
 	if x, ok := c.indexes.Peek(ref.key); ok {
 		return x, nil
 	}
-	return c.indexes.Get(ctx, ref.key, func(ctx context.Context) (*ShardIndex, error) { return loadIndex(ctx, ref) })
+	var ours atomic.Bool // else another reader loads it, and we wait
+	began := ref.from.trace.Now()
+	x, err := c.indexes.Get(ctx, ref.key, func(ctx context.Context) (*ShardIndex, error) {
+		ours.Store(true)
+		return loadIndex(ctx, ref)
+	})
+	if !ours.Load() {
+		ref.from.trace.Done(storage.Waited, ref.from.key, 0, began, nil)
+	}
+	return x, err
 }
 
-// loadIndex reads and parses an index: one request.
+// loadIndex gives an index out of the pack, or reads and parses it: one
+// request.
 func loadIndex(ctx context.Context, ref shardRef) (*ShardIndex, error) {
 	s, from := ref.codec, ref.from
 	l, err := s.layout(ref.shape)
 	if err != nil {
 		return nil, err
+	}
+	switch {
+	case ref.pack == nil:
+	case ref.fresh:
+		ref.pack.outdate(ref.key.shard)
+	default:
+		if x, err := ref.pack.index(ref, l); x != nil || err != nil {
+			return x, err
+		}
 	}
 	if from.size >= 0 && from.size < l.indexSize {
 		return nil, tooShort(from.key, from.size, l.indexSize)
@@ -180,7 +201,9 @@ func loadIndex(ctx context.Context, ref shardRef) (*ShardIndex, error) {
 }
 
 func readIndex(ctx context.Context, ref shardRef, r storage.Range) ([]byte, storage.ObjectInfo, error) {
+	began := ref.from.trace.Now()
 	bs, info, err := storage.ReadShared(ctx, ref.from.store, ref.from.key, []storage.Range{r}, ref.from.version, ref.fresh)
+	ref.from.trace.Done(storage.Indexed, ref.from.key, total(bs), began, err)
 	if err != nil {
 		return nil, info, err
 	}

@@ -14,6 +14,7 @@ import (
 type ShardIndex struct {
 	key     string
 	missing bool
+	packed  bool  // from an IndexPack, so older than the reader
 	origin  int64 // offset of the shard's value in the object; above 0 for a shard in a shard
 	info    storage.ObjectInfo
 	entries []uint64 // offset and length of each subchunk, C order; none allocated one by one

@@ -18,6 +18,8 @@ type source struct {
 	off     int64 // of the value in the object
 	size    int64 // of the value in bytes; -1: it is the whole object
 	version storage.Version
+	packed  bool // its index came from an IndexPack
+	trace   storage.Trace
 }
 
 func inMemory(b []byte) source { return source{mem: b, size: int64(len(b))} }
@@ -37,7 +39,7 @@ func (s source) all(ctx context.Context, limit int64) ([]byte, error) {
 	case s.store == nil:
 		return s.mem, nil
 	case s.size < 0:
-		bs, _, err := s.store.ReadRanges(ctx, s.key, []storage.Range{{Off: 0, Len: limit + 1}}, s.version)
+		bs, err := s.ranges(ctx, []storage.Range{{Off: 0, Len: limit + 1}})
 		if err != nil {
 			return nil, err
 		}
@@ -58,7 +60,9 @@ func (s source) readInto(ctx context.Context, off int64, dst []byte) error {
 		copy(dst, s.mem[off:])
 		return nil
 	}
+	began := s.trace.Now()
 	n, _, err := storage.ReadInto(ctx, s.store, s.key, off, dst, s.version)
+	s.trace.Done(storage.Read, s.key, int64(n), began, err)
 	if err != nil {
 		return s.gone(err)
 	}
@@ -72,11 +76,27 @@ func (s source) readInto(ctx context.Context, off int64, dst []byte) error {
 func (s source) readJoined(ctx context.Context, rs []storage.Range, buf *[]byte) ([][]byte, error) {
 	if into, ok := s.store.(storage.BufferReader); ok && buf != nil && len(rs) == 1 {
 		*buf = buffer(*buf, rs[0].Len)
+		began := s.trace.Now()
 		n, _, err := into.ReadInto(ctx, s.key, rs[0].Off, *buf, s.version)
+		s.trace.Done(storage.Read, s.key, int64(n), began, err)
 		return [][]byte{(*buf)[:n]}, err
 	}
+	return s.ranges(ctx, rs)
+}
+
+// ranges reads from the store.
+func (s source) ranges(ctx context.Context, rs []storage.Range) ([][]byte, error) {
+	began := s.trace.Now()
 	bs, _, err := s.store.ReadRanges(ctx, s.key, rs, s.version)
+	s.trace.Done(storage.Read, s.key, total(bs), began, err)
 	return bs, err
+}
+
+func total(bs [][]byte) (n int64) {
+	for _, b := range bs {
+		n += int64(len(b))
+	}
+	return n
 }
 
 // check makes sure that the object is still the one that its index came from,
@@ -84,6 +104,9 @@ func (s source) readJoined(ctx context.Context, rs []storage.Range, buf *[]byte)
 // and is wrong once another writer has put it there. Only stores that can
 // tell cheaply are asked; see ShardCache.
 func (s source) check(ctx context.Context) error {
+	if s.packed {
+		return fault.New(fault.ErrStale, "zarr", s.key, "an index pack is no proof of what is not stored")
+	}
 	c, ok := s.store.(storage.Checker)
 	if !ok || s.version == "" { // in memory, the store is nil and ok false
 		return nil

@@ -117,7 +117,7 @@ func (a *Array) index(ctx context.Context, at place, o ReadOptions, attempt int)
 
 // object is the object that an index came from, in that version.
 func (a *Array) object(x *ShardIndex) source {
-	return source{store: a.store, key: x.key, version: x.info.Version}
+	return source{store: a.store, key: x.key, version: x.info.Version, packed: x.packed, trace: a.o.Trace}
 }
 
 // again reports whether a read is to be tried once more: the shard was
@@ -155,7 +155,7 @@ func (a *Array) readSubchunk(ctx context.Context, x *ShardIndex, i, n int64, dst
 		if err := from.readInto(ctx, off, buf); err != nil {
 			return nil, err
 		}
-		return c.decode(ctx, ar, nil, buf, a.shards.sub) // never into buf: a foreign codec may write before it has read
+		return a.decoded(ctx, c, ar, nil, buf, a.shards.sub) // never into buf: a foreign codec may write before it has read
 	}
 	p := scratch.Get().(*[]byte)
 	defer scratch.Put(p)
@@ -164,13 +164,21 @@ func (a *Array) readSubchunk(ctx context.Context, x *ShardIndex, i, n int64, dst
 		return nil, err
 	}
 	if order == nil {
-		return c.decode(ctx, ar, buffer(dst, n), *p, a.shards.sub)
+		return a.decoded(ctx, c, ar, buffer(dst, n), *p, a.shards.sub)
 	}
-	b, err := c.decode(ctx, ar, nil, *p, a.shards.sub)
+	b, err := a.decoded(ctx, c, ar, nil, *p, a.shards.sub)
 	if err != nil {
 		return nil, err
 	}
 	return transposition{order, a.meta.elem}.decode(ctx, dst, b, a.subEdge)
+}
+
+// decoded decodes, and tells the trace.
+func (a *Array) decoded(ctx context.Context, c *chain, ar *arena, dst, b []byte, shape []int64) ([]byte, error) {
+	began := a.o.Trace.Now()
+	out, err := c.decode(ctx, ar, dst, b, shape)
+	a.o.Trace.Done(storage.Decoded, "", int64(len(out)), began, err)
+	return out, err
 }
 
 // subchunkOfChunk reads a subchunk as a region: of a chunk that has to be read
@@ -255,9 +263,9 @@ func (a *Array) DecodeSubchunk(ctx context.Context, encoded, dst []byte) ([]byte
 	}
 	ar := newArena(c.elem.variable, a.meta.fill)
 	if ar == nil {
-		return c.decode(ctx, nil, dst, encoded, shape)
+		return a.decoded(ctx, c, nil, dst, encoded, shape)
 	}
-	cells, err := c.decode(ctx, ar, nil, encoded, shape)
+	cells, err := a.decoded(ctx, c, ar, nil, encoded, shape)
 	if err != nil {
 		return nil, err
 	}

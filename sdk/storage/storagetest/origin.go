@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"crypto/md5"
+	"encoding/hex"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,6 +24,7 @@ type Quirks struct {
 	HeadNoLength   bool // HEAD tells no Content-Length
 	HideRange      bool // no Content-Range, as cross-origin rules hide it
 	NoTag          bool // no ETag
+	MD5Tag         bool // the ETag is the MD5 of the object
 	WeakTag        bool
 	NoDate         bool // no Last-Modified
 	IgnoreIfMatch  bool
@@ -149,6 +152,10 @@ func (o *Origin) answer(r storage.Request) (res storage.Response) {
 		return res
 	}
 	tag := strconv.Quote("v" + strconv.Itoa(object.put))
+	if q.MD5Tag {
+		sum := md5.Sum(object.data)
+		tag = strconv.Quote(hex.EncodeToString(sum[:]))
+	}
 	switch {
 	case q.WeakTag:
 		set("ETag", "W/"+tag)
