@@ -20,8 +20,8 @@ import (
 
 // copyFlags say how the copy is to be cut and encoded.
 type copyFlags struct {
-	chunks, shards, codec, order string
-	indexAtStart, overwrite      bool
+	chunks, blocks, shards, codec, order, as string
+	indexAtStart, overwrite                  bool
 }
 
 func newCopy(g *globals) *cobra.Command {
@@ -29,11 +29,14 @@ func newCopy(g *globals) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "copy SRC DST",
 		Short: "Copy an array or a group, cut and encoded otherwise if you like",
-		Long: `Copy an array, or a group with all that is below it, into a new directory of
-Zarr v3. Without flags the copy is cut as the source is and compressed with zstd.
+		Long: `Copy an array, or a group or store with all that is below it, to what the name
+of DST says: one frame of Blosc2 (.b2nd, .b2frame, .b2f), a store of frames
+(.b2z; .b2d, a directory), or else a directory of Zarr v3. Without flags the
+copy is cut as the source is; Zarr is compressed with zstd, Blosc2 as it was.
+Attributes become metalayers of variable length, and the reverse.
 
 DST appears when it is whole. It must not be there yet, or be an empty
-directory; --overwrite replaces an array or group, and nothing else.`,
+directory; --overwrite replaces what is of the same kind, and nothing else.`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(c *cobra.Command, args []string) (err error) {
 			s, err := open(c.Context(), g, args[0])
@@ -41,8 +44,20 @@ directory; --overwrite replaces an array or group, and nothing else.`,
 				return failed(args[0], err)
 			}
 			defer func() { err = errors.Join(err, failed(args[0], s.Close())) }()
-			if s.container != nil {
-				return failed(args[0], fault.New(fault.ErrUnsupported, "copy", "", "Blosc2 containers are not copied yet"))
+			p := newProgress(c.ErrOrStderr())
+			switch {
+			case isFrame(args[1]):
+				return copyToFrame(c.Context(), s, args[1], f, p)
+			case isStore(args[1]):
+				return copyToStore(c.Context(), s, args[1], f, p)
+			case s.container != nil:
+				target, err := newTarget(args[1], f.overwrite)
+				if err != nil {
+					return failed(args[1], err)
+				}
+				return target.close(copyContainer(c.Context(), s.container, target.store, f, p))
+			case f.blocks != "":
+				return usagef("--blocks goes with copies to Blosc2")
 			}
 			// Before there is a target, which may be within the source.
 			nodes, err := f.nodes(c.Context(), s)
@@ -53,14 +68,15 @@ directory; --overwrite replaces an array or group, and nothing else.`,
 			if err != nil {
 				return failed(args[1], err)
 			}
-			p := newProgress(c.ErrOrStderr())
 			return target.close(copyNodes(c.Context(), s, nodes, target.store, f, p))
 		},
 	}
 	fl := c.Flags()
 	fl.StringVar(&f.chunks, "chunks", "", "shape `a,b` of a chunk; of a subchunk, if the copy is sharded")
+	fl.StringVar(&f.blocks, "blocks", "", "shape `a,b` of a block within a chunk, of Blosc2")
+	fl.StringVar(&f.as, "as", "data", "`key` in a new store of what has none in SRC")
 	fl.StringVar(&f.shards, "shards", "", "shape `a,b` of a shard; none: the copy is not sharded")
-	fl.StringVar(&f.codec, "codec", "", "`zstd[:level]|gzip[:level]|none`, or a JSON list of codecs as metadata has it")
+	fl.StringVar(&f.codec, "codec", "", "Zarr: `zstd[:level]|gzip[:level]|none`, or a JSON list of codecs as metadata has it; Blosc2: blosclz, lz4, lz4hc, zlib, zstd (:level), none")
 	fl.StringVar(&f.order, "order", "c", "`c|morton`: order of subchunks within a shard")
 	fl.BoolVar(&f.indexAtStart, "index-at-start", false, "put the index of a shard in front")
 	fl.BoolVar(&f.overwrite, "overwrite", false, "replace the array or group that DST is")
@@ -154,6 +170,15 @@ func (f copyFlags) spec(src *zarr.Array) (zarr.ArraySpec, error) {
 	if err != nil { // chunks of many shapes
 		spec = zarr.ArraySpec{Shape: src.Shape(), FillValue: src.FillText(), DataType: src.TypeText(), Attributes: src.Attributes(), DimensionNames: src.DimensionNames()}
 	}
+	if err := f.cut(&spec); err != nil {
+		return spec, err
+	}
+	spec.Codecs, err = parseCodec(f.codec, src.Serializer())
+	return spec, err
+}
+
+// cut changes chunks and shards as the flags say.
+func (f copyFlags) cut(spec *zarr.ArraySpec) error {
 	axes := len(spec.Shape)
 	if f.shards == "none" && spec.SubchunkShape != nil {
 		spec.ChunkShape, spec.SubchunkShape = spec.SubchunkShape, nil
@@ -161,7 +186,7 @@ func (f copyFlags) spec(src *zarr.Array) (zarr.ArraySpec, error) {
 	if f.chunks != "" {
 		chunk, err := parseShape("--chunks", f.chunks, axes)
 		if err != nil {
-			return spec, err
+			return err
 		}
 		if spec.SubchunkShape != nil || f.shards != "" && f.shards != "none" {
 			spec.SubchunkShape = chunk
@@ -172,7 +197,7 @@ func (f copyFlags) spec(src *zarr.Array) (zarr.ArraySpec, error) {
 	if f.shards != "" && f.shards != "none" {
 		shard, err := parseShape("--shards", f.shards, axes)
 		if err != nil {
-			return spec, err
+			return err
 		}
 		if spec.SubchunkShape == nil {
 			spec.SubchunkShape = spec.ChunkShape
@@ -180,8 +205,7 @@ func (f copyFlags) spec(src *zarr.Array) (zarr.ArraySpec, error) {
 		spec.ChunkShape = shard
 	}
 	spec.IndexAtStart = spec.IndexAtStart || f.indexAtStart
-	spec.Codecs, err = parseCodec(f.codec, src)
-	return spec, err
+	return nil
 }
 
 func parseShape(flag, text string, axes int) ([]int64, error) {
@@ -195,8 +219,12 @@ func parseShape(flag, text string, axes int) ([]int64, error) {
 	return *at, nil
 }
 
-// parseCodec reads --codec. "" leaves the choice to the library.
-func parseCodec(text string, src *zarr.Array) ([]zarr.Codec, error) {
+// littleEndian is the serializer of elements that NumPy has too.
+var littleEndian = zarr.Codec{Name: "bytes", Configuration: json.RawMessage(`{"endian":"little"}`)}
+
+// parseCodec reads --codec, for what first makes bytes of. "" leaves the
+// choice to the library.
+func parseCodec(text string, first zarr.Codec) ([]zarr.Codec, error) {
 	if text == "" {
 		return nil, nil
 	}
@@ -208,7 +236,7 @@ func parseCodec(text string, src *zarr.Array) ([]zarr.Codec, error) {
 		return cs, nil
 	}
 	name, level, _ := strings.Cut(text, ":")
-	serial := []zarr.Codec{src.Serializer()}
+	serial := []zarr.Codec{first}
 	config := map[string]string{"zstd": `{"level":3,"checksum":false}`, "gzip": `{"level":6}`}[name]
 	if level != "" {
 		if _, err := parseNumber(strings.TrimPrefix(level, "-")); err != nil {

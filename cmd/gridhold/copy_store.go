@@ -1,0 +1,302 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/gridhold/gridhold/native/file"
+	"github.com/gridhold/gridhold/sdk/blosc2"
+	"github.com/gridhold/gridhold/sdk/fault"
+	"github.com/gridhold/gridhold/sdk/storage"
+	"github.com/gridhold/gridhold/sdk/zarr"
+)
+
+// storeTarget is a store of frames that a copy fills: a directory beside the
+// one that it becomes, or that is packed into a zip, when it is whole.
+type storeTarget struct {
+	frameTarget
+	os   *file.FS
+	base string // of DST
+	at   string // its absolute name
+	half string // the name of the directory until then
+}
+
+// newStoreTarget makes the directory, with an empty store in it.
+func newStoreTarget(ctx context.Context, name string, tree bool, f copyFlags, p *progress) (*storeTarget, error) {
+	fs, base, err := openParent(name)
+	if err != nil {
+		return nil, err
+	}
+	at, err := filepath.Abs(name)
+	t := &storeTarget{frameTarget: frameTarget{fs: fs, p: p}, os: fs, base: base, at: at, half: file.Temporary + base + "." + rand.Text()[:8]}
+	if err == nil {
+		err = t.replaceable(f.overwrite)
+	}
+	var c blosc2.Container
+	if err == nil {
+		c, err = blosc2.CreateStore(ctx, fs, t.half, blosc2.StoreSpec{Tree: tree}, blosc2.Options{})
+	}
+	if err == nil {
+		err = c.Close()
+	}
+	if err != nil {
+		return nil, errors.Join(err, fs.Close())
+	}
+	return t, nil
+}
+
+// replaceable refuses to take the place of what is no store.
+func (t *storeTarget) replaceable(overwrite bool) error {
+	info, err := os.Stat(t.at)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err == nil && !overwrite {
+		err = fault.New(fault.ErrExists, "file", "", "is there already")
+	}
+	if err == nil && (info.IsDir() == (filepath.Ext(t.base) == ".b2z") || !isContainer(t.at, info.IsDir())) {
+		err = fault.New(fault.ErrExists, "file", "", "is no store of that kind, and is left alone")
+	}
+	return err
+}
+
+// name is the file of a key, whose directories it makes.
+func (t *storeTarget) name(ctx context.Context, key, ext string) (string, error) {
+	if err := blosc2.CheckKey(key); err != nil || key == "/" {
+		return "", fault.New(fault.ErrInvalid, "key", key, "")
+	}
+	dir := t.half
+	parts := strings.Split(strings.Trim(path.Dir(key), "/"), "/")
+	for _, part := range parts {
+		if part == "" {
+			continue
+		}
+		dir += "/" + part
+		if err := t.fs.Mkdir(ctx, dir); err != nil && !errors.Is(err, fault.ErrExists) {
+			return "", err
+		}
+	}
+	return t.half + key + ext, nil
+}
+
+// close gives the store its name if the copy went well, and removes it
+// otherwise.
+func (t *storeTarget) close(ctx context.Context, overwrite bool, err error) error {
+	half := filepath.Join(filepath.Dir(t.at), t.half)
+	switch {
+	case err != nil:
+	case filepath.Ext(t.base) == ".b2z":
+		err = t.pack(ctx, overwrite)
+	default:
+		old := half + ".old"
+		there := os.Rename(t.at, old) == nil
+		if err = os.Rename(half, t.at); err != nil && there {
+			err = errors.Join(err, os.Rename(old, t.at))
+		}
+		if err == nil && there {
+			err = os.RemoveAll(old)
+		}
+	}
+	return errors.Join(err, os.RemoveAll(half), t.os.Close())
+}
+
+func (t *storeTarget) pack(ctx context.Context, overwrite bool) error {
+	c, err := blosc2.Open(ctx, t.fs, t.half, blosc2.Options{})
+	if err != nil {
+		return err
+	}
+	d, ok := c.(*blosc2.DictStore)
+	if tree, isTree := c.(*blosc2.TreeStore); isTree {
+		d, ok = tree.DictStore(), true
+	}
+	if !ok {
+		return errors.Join(fault.New(fault.ErrInternal, "copy", "", "not a store"), c.Close())
+	}
+	return errors.Join(d.ToB2Z(ctx, t.fs, t.base, overwrite), c.Close())
+}
+
+// metadata makes the leaf that holds the attributes of a node of a tree.
+func (t *storeTarget) metadata(ctx context.Context, node string, set func(ctx context.Context, s *blosc2.SChunk) error) error {
+	name, err := t.name(ctx, strings.TrimSuffix(node, "/")+"/__vlmeta__", ".b2f")
+	if err != nil {
+		return err
+	}
+	s, err := blosc2.CreateSChunk(ctx, t.fs, name, blosc2.Spec{ChunkSize: 1, Fill: func(ctx context.Context, c blosc2.Container) error {
+		return set(ctx, c.(*blosc2.SChunk))
+	}}, blosc2.Options{})
+	if err != nil {
+		return err
+	}
+	return s.Close()
+}
+
+// copyToStore makes a store of what the source names.
+func copyToStore(ctx context.Context, s *source, name string, f copyFlags, p *progress) error {
+	tree := s.container == nil
+	if s.container != nil {
+		_, tree = s.container.Container.(*blosc2.TreeStore)
+	}
+	t, err := newStoreTarget(ctx, name, tree, f, p)
+	if err != nil {
+		return failed(name, err)
+	}
+	if s.container != nil {
+		err = t.fromContainer(ctx, s.container, f)
+	} else {
+		err = t.fromZarr(ctx, s, f)
+	}
+	return failed(name, t.close(ctx, f.overwrite, err))
+}
+
+// fromZarr copies the arrays of a group, or one under --as.
+func (t *storeTarget) fromZarr(ctx context.Context, s *source, f copyFlags) error {
+	paths, err := f.nodes(ctx, s)
+	if err != nil {
+		return err
+	}
+	for _, from := range paths {
+		key := "/" + strings.Trim(strings.TrimPrefix(from, s.path), "/")
+		n, err := zarr.Open(ctx, s.store, from, zarr.Options{})
+		if err != nil {
+			return err
+		}
+		switch n := n.(type) {
+		case *zarr.Group:
+			if object := n.Attributes(); len(object) > 0 && string(object) != "{}" {
+				err = t.metadata(ctx, key, func(ctx context.Context, to *blosc2.SChunk) error { return setAttributes(ctx, to, object) })
+			}
+		case *zarr.Array:
+			if key == "/" {
+				key = f.key()
+			}
+			var name string
+			if name, err = t.name(ctx, key, ".b2nd"); err == nil {
+				err = t.zarrArray(ctx, s, n, name, f)
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fromContainer copies the leaves of a store, or one under --as.
+func (t *storeTarget) fromContainer(ctx context.Context, c *container, f copyFlags) error {
+	return eachLeaf(ctx, c, f.key(), func(key string, leaf blosc2.Container) error {
+		name, err := t.name(ctx, key, extension(leaf))
+		if err != nil {
+			return err
+		}
+		return t.frame(ctx, leaf, key, name, f)
+	})
+}
+
+// key is that of what has none in the source.
+func (f copyFlags) key() string { return "/" + strings.Trim(f.as, "/") }
+
+// eachLeaf calls do with every leaf of a store, those with the metadata of a
+// tree too; or, with the key alone, with what is a leaf itself.
+func eachLeaf(ctx context.Context, c *container, alone string, do func(key string, leaf blosc2.Container) error) error {
+	var keys []string
+	var err error
+	switch c := c.Container.(type) {
+	case *blosc2.EmbedStore:
+		keys, err = c.Keys(ctx)
+	case *blosc2.DictStore:
+		keys, err = c.Keys(ctx)
+	case *blosc2.TreeStore:
+		keys, err = c.DictStore().Keys(ctx)
+	default:
+		return do(alone, c)
+	}
+	if err != nil {
+		return err
+	}
+	for _, key := range keys {
+		leaf, err := c.leaf(ctx, key)
+		if err == nil {
+			err = errors.Join(do(key, leaf), leaf.Close())
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// copyContainer makes arrays of Zarr of the arrays in a container.
+func copyContainer(ctx context.Context, c *container, to storage.Store, f copyFlags, p *progress) error {
+	if f.blocks != "" {
+		return usagef("--blocks goes with copies to Blosc2")
+	}
+	o, err := f.options()
+	if err != nil {
+		return err
+	}
+	attributes := map[string][]byte{} // of inner nodes
+	switch c.Container.(type) {
+	case *blosc2.EmbedStore, *blosc2.DictStore, *blosc2.TreeStore:
+		attributes[""] = nil
+	}
+	err = eachLeaf(ctx, c, "", func(key string, leaf blosc2.Container) error {
+		node, isMeta := strings.CutSuffix(key, "/__vlmeta__")
+		switch leaf := leaf.(type) {
+		case *blosc2.NDArray:
+			for dir := path.Dir(key); dir != "." && dir != "/"; dir = path.Dir(dir) {
+				if dir = strings.Trim(dir, "/"); attributes[dir] == nil {
+					attributes[dir] = nil
+				}
+			}
+			return boxesToZarr(ctx, leaf, to, strings.Trim(key, "/"), f, o, p)
+		case *blosc2.SChunk:
+			if isMeta {
+				object, err := attributesOf(ctx, leaf)
+				attributes[strings.Trim(node, "/")] = object
+				return err
+			}
+		}
+		return fault.New(fault.ErrUnsupported, "copy", key, "a "+leaf.Kind()+" is no array")
+	})
+	for node, object := range attributes {
+		if err == nil {
+			_, err = zarr.CreateGroup(ctx, to, node, object, o)
+		}
+	}
+	return err
+}
+
+// boxesToZarr copies one array.
+func boxesToZarr(ctx context.Context, a *blosc2.NDArray, to storage.Store, path string, f copyFlags, o zarr.Options, p *progress) error {
+	b := &boxes{a, describeBoxes(a)}
+	text, err := zarrType(a.DType().String())
+	if err != nil {
+		return err
+	}
+	attributes, err := attributesOf(ctx, a.SChunk())
+	if err != nil {
+		return err
+	}
+	spec := zarr.ArraySpec{Shape: b.is.Shape, ChunkShape: a.Shape().Chunks, DataType: text, Attributes: attributes}
+	for i, n := range spec.ChunkShape {
+		spec.ChunkShape[i] = max(n, 1)
+	}
+	if err := f.cut(&spec); err != nil {
+		return err
+	}
+	if spec.Codecs, err = parseCodec(f.codec, littleEndian); err != nil {
+		return err
+	}
+	dst, err := zarr.CreateArray(ctx, to, path, spec, o)
+	if err != nil {
+		return err
+	}
+	p.begin("/" + path)
+	defer p.end()
+	return dst.Fill(ctx, b.copyOfRegion, p.step)
+}
