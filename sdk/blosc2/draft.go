@@ -3,6 +3,7 @@ package blosc2
 import (
 	"context"
 	"encoding/binary"
+	"slices"
 	"strconv"
 
 	"github.com/gridhold/gridhold/sdk/codec/blosc"
@@ -210,7 +211,12 @@ func (d *draft) publish(ctx context.Context) error {
 
 // whole is the file of a frame that has no data in it.
 func (d *draft) whole() ([]byte, error) {
-	if d.Size == 0 && !d.Sparse {
+	switch {
+	case d.Sparse && len(d.entries) > 0:
+		// python-blosc2 opens no frame whose files have higher numbers than
+		// this: it takes them for positions.
+		d.PackedSize = max(d.PackedSize, slices.Max(d.entries)+blosc.ExtendedHeaderSize)
+	case d.Size == 0:
 		d.PackedSize = 0
 	}
 	head := newHeader(d.Header, d.meta)

@@ -112,7 +112,7 @@ def change(c, op):
         case "delete vlmeta":
             del schunk.vlmeta[op["name"]]
         case "slice":
-            key = slices(op["spans"])
+            key = slices(op.get("spans", []))
             shape = tuple(len(range(*s.indices(n))) for s, n in zip(key, c.shape))
             c[key or ()] = np.frombuffer(data, c.dtype).reshape(shape)
         case "resize":
