@@ -1,0 +1,336 @@
+package scratch
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+
+	"github.com/gridhold/gridhold/sdk/fault"
+	"github.com/gridhold/gridhold/sdk/image"
+	"github.com/gridhold/gridhold/sdk/storage"
+)
+
+// CreateHostImageScratch makes a scratch in memory. What fits into maxSize
+// bytes is held, file by file in ascending order of key, whole runs of
+// runLength images (fewer at the end of a file); the rest is read from the
+// files. Memory is taken as runs are taken in.
+//
+// files opens what the keys of the locations name; every file is opened once
+// to see what it is. It is the caller's, and must not read through the
+// scratch itself.
+//
+// Errors: ErrInvalid for a runLength below 1 and where there is nothing to
+// hold, or no room for one run; ErrOutOfRange for an index that its stack
+// lacks; whatever opening a file gives.
+func CreateHostImageScratch(ctx context.Context, locations *image.ImageLocationGrouping, runLength, maxSize int64, files image.ReaderProvider, o Options) (*ImageScratch, error) {
+	b, err := newBuilder(locations, runLength, files, o)
+	if err != nil {
+		return nil, err
+	}
+	l, stamps, err := b.describe(ctx, nil, memoryAlignment)
+	if err == nil {
+		err = roomFor(l, maxSize, "")
+	}
+	if err != nil {
+		return nil, errors.Join(err, b.sources.close())
+	}
+	s := newScratch(l, maxSize, b.sources, o, b.count)
+	s.shelf = newMemory(l, stamps, maxSize)
+	return s, nil
+}
+
+// memoryAlignment is where runs in memory begin, in bytes.
+const memoryAlignment = 64
+
+// CreateMappedFileImageScratch makes a scratch in the file path of a file
+// system, or goes on with the one that is there. It is CreateHostImageScratch
+// otherwise; maxSize is the bytes that the file may take, all in all.
+//
+// Programs that use one path at the same time share the file, if they hold
+// the same locations with the same run length; maxSize is each one's own. A
+// scratch of other locations is replaced, and what it has of the same images
+// is taken from there. Any other file is left alone: ErrExists, unless
+// Options.Overwrite is given. An empty file counts as none.
+//
+// With a scratch that is there, files are looked at and not opened; those
+// that are gone are not needed for what is held. Errors besides those of
+// CreateHostImageScratch: ErrNoSpace; ErrUnsupported on a network file system
+// and where files have no locks; ErrLocked where another process replaces the
+// file right now and there is no Options.Clock to wait by.
+func CreateMappedFileImageScratch(ctx context.Context, locations *image.ImageLocationGrouping, fs storage.FS, path string, runLength, maxSize int64, files image.ReaderProvider, o Options) (*ImageScratch, error) {
+	b, err := newBuilder(locations, runLength, files, o)
+	if err != nil {
+		return nil, err
+	}
+	s, err := b.mapped(ctx, fs, path, maxSize)
+	if err != nil {
+		return nil, errors.Join(err, b.sources.close())
+	}
+	return s, nil
+}
+
+func (b *builder) mapped(ctx context.Context, fs storage.FS, path string, maxSize int64) (*ImageScratch, error) {
+	if err := b.checkFS(ctx, fs, parent(path)); err != nil {
+		return nil, err
+	}
+	if _, err := sweep(ctx, fs, parent(path), path[len(parent(path)):]); err != nil {
+		return nil, err
+	}
+	for range 8 {
+		old, err := openScratch(ctx, fs, path, b.o)
+		if err != nil && !errors.Is(err, fault.ErrNotFound) {
+			return nil, err
+		}
+		var donors []*donor
+		switch {
+		case old == nil:
+		case old.header != nil && old.sameSet(b.locations, b.runLength):
+			if err := roomFor(old.layout, maxSize-old.overhead(), path); err != nil {
+				return nil, errors.Join(err, old.close())
+			}
+			shelf := newFile(old.header, old.f, path, old.unlock, b.o, b.count)
+			remake, err := b.revalidate(ctx, shelf)
+			switch {
+			case err != nil:
+				return nil, errors.Join(err, shelf.close())
+			case !remake:
+				return b.scratch(fs, path, shelf, maxSize-old.overhead(), nil), nil
+			}
+			donors = []*donor{{fileShelf: shelf}}
+		case old.header != nil:
+			donors = []*donor{old.donor(b.o)}
+		case !old.ours && old.size > 0 && !b.o.Overwrite:
+			return nil, errors.Join(fault.New(fault.ErrExists, "scratch", path, "it is not a scratch, and left alone"), old.close())
+		default:
+			if err := old.close(); err != nil {
+				return nil, err
+			}
+		}
+		s, err := b.make(ctx, fs, path, donors, old != nil, func(h *header) (int64, error) {
+			quota := maxSize - h.overhead()
+			return quota, roomFor(h.layout, quota, path)
+		})
+		if !errors.Is(err, fault.ErrExists) {
+			return s, err
+		}
+		// Another process made it first.
+	}
+	return nil, fault.New(fault.ErrLocked, "scratch", path, "others replace it all the time")
+}
+
+// make makes a file anew, in the place of one that is there if it is to be
+// replaced. quotaOf says how many bytes of pixels may be held. The donors are
+// the scratch's, or closed.
+func (b *builder) make(ctx context.Context, fs storage.FS, path string, donors []*donor, replace bool, quotaOf func(*header) (int64, error)) (_ *ImageScratch, err error) {
+	defer func() {
+		if err != nil {
+			for _, d := range donors {
+				err = errors.Join(err, d.close())
+			}
+		}
+	}()
+	l, stamps, err := b.describe(ctx, donors, page)
+	if err != nil {
+		return nil, err
+	}
+	h := newHeader(l, fingerprint(b.locations, b.runLength), newSalt())
+	quota, err := quotaOf(h)
+	if err != nil {
+		return nil, err
+	}
+	donors = slices.DeleteFunc(donors, func(d *donor) bool {
+		if d.gone {
+			d.close() // nothing was written
+		}
+		return d.gone
+	})
+	f, unlock, err := createFile(ctx, fs, path, h, stamps, quota, replace, b.o)
+	if err != nil {
+		return nil, err
+	}
+	return b.scratch(fs, path, newFile(h, f, path, unlock, b.o, b.count), quota, donors), nil
+}
+
+// scratch puts the parts together.
+func (b *builder) scratch(fs storage.FS, name string, shelf *fileShelf, quota int64, donors []*donor) *ImageScratch {
+	s := newScratch(shelf.layout, quota, b.sources, b.o, b.count)
+	s.name, s.shelf, s.donors = name, shelf, donors
+	s.space.fs, s.space.name = fs, name
+	s.touch()
+	// A larger one of others who use the file counts for them as well.
+	if theirs, err := shelf.number(atQuota); err == nil && int64(theirs) < quota {
+		shelf.setNumber(atQuota, uint64(quota)) // a hint
+	}
+	return s
+}
+
+// builder is what makes a scratch of any kind.
+type builder struct {
+	locations *image.ImageLocationGrouping
+	runLength int64
+	sources   *sources
+	count     *counters
+	o         Options
+}
+
+func newBuilder(locations *image.ImageLocationGrouping, runLength int64, files image.ReaderProvider, o Options) (*builder, error) {
+	switch {
+	case runLength < 1:
+		return nil, fault.New(fault.ErrInvalid, "scratch", "", "a run must have at least one image")
+	case locations == nil || locations.Len() == 0:
+		return nil, fault.New(fault.ErrInvalid, "scratch", "", "there is nothing to hold")
+	}
+	count := new(counters)
+	return &builder{locations, runLength, newSources(files, o, count), count, o}, nil
+}
+
+// roomFor returns ErrInvalid if not one run fits.
+func roomFor(l *layout, bytes int64, name string) error {
+	for range l.all(bytes) {
+		return nil
+	}
+	return fault.New(fault.ErrInvalid, "scratch", name, "there is nothing to hold: not one run fits into the size that is allowed")
+}
+
+// checkFS refuses a directory whose locks may not hold.
+func (b *builder) checkFS(ctx context.Context, fs storage.FS, dir string) error {
+	info, err := fs.StatFS(ctx, dir)
+	switch {
+	case errors.Is(err, fault.ErrUnsupported):
+		return nil
+	case err != nil:
+		return err
+	case info.Network && !b.o.Network:
+		return fault.New(fault.ErrUnsupported, "scratch", dir, "a network file system ("+info.Kind+"), where two machines would not see each other")
+	}
+	return nil
+}
+
+// describe looks at all files, many at a time, and lays the images out. A file
+// that a donor knows in its present state, or that is gone, is not opened.
+func (b *builder) describe(ctx context.Context, donors []*donor, alignment int64) (*layout, []stamp, error) {
+	n := b.locations.Len()
+	is, stamps := make([]image.Description, n), make([]stamp, n)
+	err := each(ctx, n, b.o.parallel(), func(i int) error {
+		name := b.locations.Group(i).Key
+		if len(donors) > 0 {
+			var ok bool
+			if is[i], stamps[i], ok = b.known(ctx, name, donors); ok {
+				return nil
+			}
+		}
+		return b.sources.use(ctx, name, func(src *source) error {
+			is[i], stamps[i] = src.Describe(), src.stamp
+			return nil
+		})
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	l, err := plan(b.locations, is, b.runLength, alignment)
+	return l, stamps, err
+}
+
+// known asks donors what a file is.
+func (b *builder) known(ctx context.Context, name string, donors []*donor) (image.Description, stamp, bool) {
+	now, known, err := b.sources.look(ctx, name)
+	gone := errors.Is(err, fault.ErrNotFound)
+	if !known || err != nil && !gone {
+		return image.Description{}, stamp{}, false
+	}
+	for _, d := range donors {
+		if k := d.find(name); k != nil && gone {
+			if now, _, err = d.stampOf(k); err != nil {
+				continue
+			}
+		}
+		if is, ok := d.describe(name, now); ok {
+			if gone {
+				b.count.missing.Add(1)
+			}
+			return is, now, true
+		}
+	}
+	return image.Description{}, stamp{}, false
+}
+
+// revalidate looks at all files of a scratch that was there, many at a time.
+// remake says that one has become something for which there is no place.
+func (b *builder) revalidate(ctx context.Context, shelf *fileShelf) (remake bool, err error) {
+	words, stamps, err := shelf.readStamps(shelf.f)
+	if err != nil {
+		return false, err
+	}
+	var misfits atomic.Int64
+	s := newScratch(shelf.layout, 0, b.sources, b.o, b.count)
+	s.shelf = shelf
+	err = each(ctx, len(shelf.keys), b.o.parallel(), func(i int) error {
+		k := shelf.keys[i]
+		now, known, err := b.sources.look(ctx, k.name)
+		switch {
+		case err != nil:
+			// What is held is served without it; the rest says what is wrong
+			// when it is asked for.
+			b.count.missing.Add(1)
+			return storage.Ended(ctx, k.name)
+		case !known, words[i] != 0 && stamps[i].same(now):
+			if stamps[i].misfit {
+				misfits.Add(1)
+			}
+			return nil
+		}
+		err = b.sources.use(ctx, k.name, func(src *source) error {
+			_, fits, err := s.agree(k, src)
+			if err == nil && !fits {
+				misfits.Add(1)
+			}
+			return notLocked(err)
+		})
+		if errors.Is(err, fault.ErrCancelled) {
+			return err
+		}
+		return nil // as above
+	})
+	return misfits.Load() > 0, err
+}
+
+// each calls do for 0 to n-1, several at a time, until one fails, and returns
+// its error.
+func each(ctx context.Context, n, parallel int, do func(i int) error) error {
+	if parallel > n {
+		parallel = n
+	}
+	var next atomic.Int64
+	var group sync.WaitGroup
+	var mu sync.Mutex
+	var first error
+	fail := func(err error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if first == nil {
+			first = err
+		}
+		next.Store(int64(n))
+	}
+	for range parallel {
+		group.Add(1)
+		fault.Go(func() {
+			defer group.Done()
+			for i := next.Add(1) - 1; i < int64(n); i = next.Add(1) - 1 {
+				err := storage.Ended(ctx, strconv.FormatInt(i, 10))
+				if err == nil {
+					err = do(int(i))
+				}
+				if err != nil {
+					fail(err)
+					return
+				}
+			}
+		}, fail)
+	}
+	group.Wait()
+	return first
+}

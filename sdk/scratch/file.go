@@ -1,0 +1,388 @@
+package scratch
+
+import (
+	"encoding/binary"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+
+	"github.com/gridhold/gridhold/sdk/fault"
+	"github.com/gridhold/gridhold/sdk/storage"
+)
+
+// Bytes far behind the end of a scratch file that are locked for what they
+// stand for. The system frees the locks of a process that ends, however.
+const (
+	lockInUse = 1<<62 - 1 // shared: somebody uses the file; exclusive: it is being removed or cut
+	lockRun   = 1 << 61   // and the number of the run: it is being taken in
+	lockKey   = 1 << 60   // and the place of the key: it is getting another stamp
+)
+
+// fileShelf is a shelf in a file that processes share.
+//
+// A run is published by its word. Before its bytes are written over, its word
+// becomes zero; so whoever finds the same word before and after reading has
+// bytes of that word.
+type fileShelf struct {
+	*header
+	name    string
+	f       storage.File
+	mapping storage.Mapping // nil: read by ReadAt
+	unlock  func() error    // of lockInUse
+	o       Options
+	count   *counters
+	trusted bool // what is said to be there need not be verified: it was written since the system began
+
+	verified []atomic.Uint64 // by run: the word under which its bytes were found right
+	known    []atomic.Pointer[knownStamp]
+	marked   atomic.Bool // atBoot says that this process writes
+	most     int64       // bytes of the largest run
+	buffers  sync.Pool
+}
+
+// knownStamp is a stamp as it was read under a word.
+type knownStamp struct {
+	word  stampWord
+	stamp stamp
+}
+
+// newFile takes a file over that has the header h and of which the caller
+// holds lockInUse; unlock and f are the shelf's from then on.
+func newFile(h *header, f storage.File, name string, unlock func() error, o Options, count *counters) *fileShelf {
+	s := &fileShelf{
+		header: h, name: name, f: f, unlock: unlock, o: o, count: count,
+		verified: make([]atomic.Uint64, h.runs), known: make([]atomic.Pointer[knownStamp], len(h.keys)),
+		most: h.largest(),
+	}
+	if m, ok := f.(storage.Mapper); ok && !o.NoMap {
+		s.mapping, _ = m.Map() // ReadAt does as well
+	}
+	if o.Verify == VerifyRestart {
+		boot, err := s.number(atBoot)
+		s.trusted = err == nil && (boot == 0 || boot == bootNumber(o.Boot))
+	}
+	return s
+}
+
+// number reads 8 bytes at an offset.
+func (s *fileShelf) number(off int64) (uint64, error) {
+	var b [8]byte
+	_, err := s.f.ReadAt(b[:], off)
+	return binary.LittleEndian.Uint64(b[:]), err
+}
+
+// setNumber writes 8 bytes at an offset, in one go.
+func (s *fileShelf) setNumber(off int64, v uint64) error {
+	_, err := s.f.WriteAt(binary.LittleEndian.AppendUint64(nil, v), off)
+	return err
+}
+
+// between reads bytes of the data between two looks at the word of their run
+// and that of the stamps of its key.
+func (s *fileShelf) between(dst []byte, r run, off int64) (before, after [2]uint64, err error) {
+	words := [2]int64{s.stampAt(r.key.place), s.wordAt(r.n)}
+	at := s.dataAt(r.off + off)
+	if s.mapping != nil {
+		return s.mapping.ReadBetween(dst, at, words)
+	}
+	look := func(into *[2]uint64) {
+		for i, w := range words {
+			if err == nil {
+				into[i], err = s.number(w)
+			}
+		}
+	}
+	look(&before)
+	if err == nil && len(dst) > 0 {
+		_, err = s.f.ReadAt(dst, at)
+	}
+	look(&after)
+	if err == io.EOF {
+		err = fault.At(fault.ErrIO, "scratch", s.name, at, "the file was cut")
+	}
+	return before, after, err
+}
+
+// stampUnder returns the stamp that a word names, as long as the word stands.
+func (s *fileShelf) stampUnder(k *key, w stampWord) (*knownStamp, error) {
+	if known := s.known[k.place].Load(); known != nil && known.word == w {
+		return known, nil
+	}
+	if !w.valid(k.place, s.salt) {
+		return nil, s.badStamp(k)
+	}
+	b := make([]byte, stampBytes)
+	at := s.stampAt(k.place)
+	if _, err := s.f.ReadAt(b, at+8+int64(w.which())*stampBytes); err != nil {
+		return nil, err
+	}
+	is, ok := parseStamp(b)
+	if again, err := s.number(at); err != nil || !ok || stampWord(again) != w {
+		return nil, s.badStamp(k)
+	}
+	known := &knownStamp{w, is}
+	s.known[k.place].Store(known)
+	return known, nil
+}
+
+func (s *fileShelf) badStamp(k *key) error {
+	return fault.At(fault.ErrCorrupt, "scratch", s.name, s.stampAt(k.place), "the stamp of "+k.name+" is not one")
+}
+
+func (s *fileShelf) stampOf(k *key) (stamp, uint32, error) {
+	for try := 0; ; try++ {
+		w, err := s.number(s.stampAt(k.place))
+		if err != nil {
+			return stamp{}, 0, err
+		}
+		known, err := s.stampUnder(k, stampWord(w))
+		if err == nil {
+			return known.stamp, known.word.generation(), nil
+		}
+		// Another process may have been giving it a new one, twice. A damaged
+		// one is replaced by restamp.
+		if try == 2 {
+			return stamp{}, 0, err
+		}
+	}
+}
+
+func (s *fileShelf) restamp(k *key, is stamp) (uint32, error) {
+	unlock, err := s.f.LockRange(lockKey+int64(k.place), storage.LockExclusive)
+	if err != nil {
+		return 0, err
+	}
+	defer unlock()
+	old, generation, err := s.stampOf(k)
+	if err == nil && old == is {
+		return generation, nil
+	}
+	at := s.stampAt(k.place)
+	raw, rerr := s.number(at)
+	if rerr != nil {
+		return 0, rerr
+	}
+	which := 1 - stampWord(raw).which()
+	if generation++; err != nil || generation%generations == 0 {
+		// The low bits of generations begin again, or the last one is not
+		// known: no old word may be taken for one of the new.
+		if err := s.wipe(k); err != nil {
+			return 0, err
+		}
+		if err != nil {
+			generation = rand.Uint32()/2 + 1
+		}
+	}
+	if _, err := s.f.WriteAt(is.encode(), at+8+int64(which)*stampBytes); err != nil {
+		return 0, err
+	}
+	crash("stamp written")
+	if err := s.setNumber(at, uint64(makeStampWord(k.place, generation, which, s.salt))); err != nil {
+		return 0, err
+	}
+	crash("stamp published")
+	return generation, nil
+}
+
+// wipe makes all runs of a key absent.
+func (s *fileShelf) wipe(k *key) error {
+	if k.held == 0 {
+		return nil
+	}
+	_, err := s.f.WriteAt(make([]byte, 8*k.runs()), s.wordAt(k.first))
+	return err
+}
+
+func (s *fileShelf) has(r run) bool {
+	before, _, err := s.between(nil, r, 0)
+	if err != nil {
+		return false
+	}
+	known, err := s.stampUnder(r.key, stampWord(before[0]))
+	return err == nil && word(before[1]).holds(r.n, known.word.generation(), s.salt)
+}
+
+func (s *fileShelf) load(r run, dst []byte, off int64) (bool, error) {
+	known := s.known[r.key.place].Load()
+	if w := s.verified[r.n].Load(); w != 0 && known != nil && s.o.Verify != VerifyAlways &&
+		word(w).holds(r.n, known.word.generation(), s.salt) {
+		want := [2]uint64{uint64(known.word), w}
+		if before, after, err := s.between(dst, r, off); err != nil || before == want && after[1] == w {
+			return err == nil, err
+		}
+	}
+	return s.loadFirst(r, dst, off)
+}
+
+// loadFirst is load of a run that was not seen yet, or has become another.
+func (s *fileShelf) loadFirst(r run, dst []byte, off int64) (bool, error) {
+	for range 3 {
+		// Where nothing was written yet is nothing to read, not even by a
+		// mapping: that could take space.
+		before, _, err := s.between(nil, r, 0)
+		if err != nil {
+			return false, err
+		}
+		known, err := s.stampUnder(r.key, stampWord(before[0]))
+		if err != nil {
+			return false, err
+		}
+		w := word(before[1])
+		if !w.holds(r.n, known.word.generation(), s.salt) {
+			return false, nil
+		}
+		whole := dst
+		if !s.trusted && int64(len(dst)) < r.bytes {
+			whole = s.buffer(r)
+			defer s.giveBack(whole)
+		}
+		at := off
+		if int64(len(whole)) == r.bytes {
+			at = 0
+		}
+		before, after, err := s.between(whole, r, at)
+		if err != nil {
+			return false, err
+		}
+		if word(before[1]) != w || word(after[1]) != w {
+			continue // written over meanwhile
+		}
+		if !s.trusted {
+			if storage.UpdateCRC(0, whole) != w.crc() {
+				return false, nil
+			}
+			if int64(len(dst)) < r.bytes {
+				copy(dst, whole[off:])
+			}
+		}
+		s.verified[r.n].Store(uint64(w))
+		return true, nil
+	}
+	return false, nil
+}
+
+func (s *fileShelf) claim(r run) (func(), error) {
+	unlock, err := s.f.LockRange(lockRun+r.n, storage.LockExclusive)
+	if err != nil {
+		return nil, err
+	}
+	crash("claimed")
+	return func() { unlock() }, nil
+}
+
+func (s *fileShelf) buffer(r run) []byte {
+	if b, ok := s.buffers.Get().(*[]byte); ok && int64(cap(*b)) >= r.bytes {
+		return (*b)[:r.bytes]
+	}
+	return make([]byte, r.bytes, s.most)
+}
+
+func (s *fileShelf) giveBack(b []byte) { s.buffers.Put(&b) }
+
+// begin makes a claimed run absent, so that its bytes may be written over.
+func (s *fileShelf) begin(r run) error {
+	if !s.marked.Swap(true) {
+		if err := s.mark(); err != nil {
+			s.marked.Store(false)
+			return err
+		}
+	}
+	old, err := s.number(s.wordAt(r.n))
+	if err == nil && old != 0 {
+		err = s.setNumber(s.wordAt(r.n), 0)
+		crash("wiped")
+	}
+	return err
+}
+
+// mark says that from now on there are bytes of this run of the system.
+func (s *fileShelf) mark() error {
+	old, err := s.number(atBoot)
+	if err != nil {
+		return err
+	}
+	mine := bootNumber(s.o.Boot)
+	if old != 0 && old != mine {
+		mine = bootMixed
+	}
+	return s.setNumber(atBoot, mine)
+}
+
+// publish writes the word of a run whose bytes have been written.
+func (s *fileShelf) publish(r run, generation, crc uint32) error {
+	if s.o.Durable {
+		if err := s.f.Sync(); err != nil {
+			return err
+		}
+	}
+	crash("written")
+	w := present(r.n, generation, crc, s.salt)
+	if err := s.setNumber(s.wordAt(r.n), uint64(w)); err != nil {
+		return err
+	}
+	s.verified[r.n].Store(uint64(w))
+	crash("published")
+	return nil
+}
+
+func (s *fileShelf) keep(r run, generation uint32, b []byte) (bool, error) {
+	if err := s.begin(r); err != nil {
+		return false, err
+	}
+	at, rest := s.dataAt(r.off), b
+	if half := crashHalf(len(b)); half > 0 {
+		if _, err := s.f.WriteAt(b[:half], at); err != nil {
+			return false, err
+		}
+		crash("half written")
+		at, rest = at+int64(half), b[half:]
+	}
+	if _, err := s.f.WriteAt(rest, at); err != nil {
+		return false, err
+	}
+	return false, s.publish(r, generation, storage.UpdateCRC(0, b))
+}
+
+func (s *fileShelf) keepFrom(r run, generation uint32, from storage.File, off int64, still func() error) (short bool, err error) {
+	if err := s.begin(r); err != nil {
+		return false, err
+	}
+	n, crc, err := s.f.CopyRange(s.dataAt(r.off), from, off, r.bytes)
+	if err != nil || n < r.bytes {
+		return n < r.bytes, err
+	}
+	if err := still(); err != nil {
+		return false, err
+	}
+	return false, s.publish(r, generation, crc)
+}
+
+// close gives everything back. Who is in a call of the shelf must have left.
+func (s *fileShelf) close() error {
+	var errs []error
+	if s.mapping != nil {
+		errs = append(errs, s.mapping.Close())
+	}
+	if s.o.Durable && s.marked.Load() {
+		errs = append(errs, s.f.Sync())
+	}
+	if s.unlock != nil {
+		errs = append(errs, s.unlock())
+	}
+	return errors.Join(append(errs, s.f.Close())...)
+}
+
+// bootMixed: bytes of several runs of the system, of which some may be lost.
+const bootMixed = ^uint64(0)
+
+// bootNumber makes a number of the name of a run of the system, which is
+// never 0 or bootMixed. Of the unknown it is one that nothing else equals.
+func bootNumber(name string) uint64 {
+	if name == "" {
+		return bootMixed
+	}
+	low, high := uint64(storage.UpdateCRC(0, []byte(name))), uint64(storage.UpdateCRC(1, []byte(name)))
+	return min(max(high<<32|low, 1), bootMixed-1)
+}

@@ -1,0 +1,70 @@
+package scratch
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/gridhold/gridhold/sdk/storage"
+)
+
+// space watches the room that a scratch has to grow.
+type space struct {
+	o    Options
+	fs   storage.FS // nil: in memory
+	name string
+
+	until   atomic.Int64 // nothing is taken in before, ns since 1970
+	unseen  atomic.Int64 // bytes taken in since the file system was last asked
+	touched atomic.Int64
+
+	mu      sync.Mutex
+	refused error // why taking in pauses
+}
+
+// backOff is for how long nothing is taken in after a run could not be
+// written: a full disk is not asked again at every read.
+const backOff = time.Second
+
+// lookEvery is how many bytes are taken in between two looks at what is free.
+const lookEvery = 64 << 20
+
+func (s *space) pause(now time.Time, err error) {
+	s.mu.Lock()
+	s.refused = err
+	s.mu.Unlock()
+	s.until.Store(now.Add(backOff).UnixNano())
+}
+
+func (s *space) pausing(now time.Time) bool {
+	until := s.until.Load()
+	return until != 0 && now.UnixNano() < until
+}
+
+// why returns the last reason for a pause.
+func (s *space) why() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.refused
+}
+
+// short reports whether n bytes more would take what is to be left free.
+func (s *space) short(ctx context.Context, n int64) bool {
+	if s.o.KeepFree <= 0 || s.fs == nil {
+		return false
+	}
+	if seen := s.unseen.Add(n); seen > n && seen < lookEvery {
+		return false
+	}
+	info, err := s.fs.StatFS(ctx, parent(s.name))
+	if err != nil || info.Free < 0 {
+		return false // the system itself says when there is no more
+	}
+	if info.Free < s.o.KeepFree+n {
+		s.unseen.Store(0) // asked again at the next try
+		return true
+	}
+	s.unseen.Store(n)
+	return false
+}
