@@ -61,7 +61,7 @@ func newFile(h *header, f storage.File, name string, unlock func() error, o Opti
 	}
 	if o.Verify == VerifyRestart {
 		boot, err := s.number(atBoot)
-		s.trusted = err == nil && (boot == 0 || boot == bootNumber(o.Boot))
+		s.trusted = err == nil && (boot == 0 || boot == bootNumber(o.Boot) && boot != bootMixed)
 	}
 	return s
 }
