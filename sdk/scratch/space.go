@@ -16,7 +16,7 @@ type space struct {
 	name string
 
 	until   atomic.Int64 // nothing is taken in before, ns since 1970
-	unseen  atomic.Int64 // bytes taken in since the file system was last asked
+	allowed atomic.Int64 // bytes that may be taken in before the file system is asked again
 	touched atomic.Int64
 
 	mu      sync.Mutex
@@ -27,7 +27,8 @@ type space struct {
 // written: a full disk is not asked again at every read.
 const backOff = time.Second
 
-// lookEvery is how many bytes are taken in between two looks at what is free.
+// lookEvery is how many bytes are taken in, at most, between two looks at what
+// is free.
 const lookEvery = 64 << 20
 
 func (s *space) pause(now time.Time, err error) {
@@ -54,17 +55,14 @@ func (s *space) short(ctx context.Context, n int64) bool {
 	if s.o.KeepFree <= 0 || s.fs == nil {
 		return false
 	}
-	if seen := s.unseen.Add(n); seen > n && seen < lookEvery {
+	if s.allowed.Add(-n) >= 0 {
 		return false
 	}
 	info, err := s.fs.StatFS(ctx, parent(s.name))
 	if err != nil || info.Free < 0 {
 		return false // the system itself says when there is no more
 	}
-	if info.Free < s.o.KeepFree+n {
-		s.unseen.Store(0) // asked again at the next try
-		return true
-	}
-	s.unseen.Store(n)
-	return false
+	room := info.Free - s.o.KeepFree - n
+	s.allowed.Store(min(max(room/2, 0), lookEvery)) // half: others write as well
+	return room < 0
 }
