@@ -254,5 +254,23 @@ func TestBlosc2ChangesByTurns(t *testing.T) {
 			}
 			check(t, p, dir, fs, frames)
 		}
+		// At last the last chunk is a part of one, then filled up.
+		for range 2 {
+			for i, c := range frames {
+				if c.varying {
+					continue
+				}
+				data := c.content(c.TypeSize * (1 + c.r.IntN(changingChunk/c.TypeSize)))
+				ch := changes{Name: c.Name, Ops: []op{{Do: "append items", Data: data}}}
+				require.NoError(t, ch.change(t.Context(), fs), "%d: %v", i, c.log)
+				if last := len(c.chunks) - 1; len(c.chunks[last]) < changingChunk {
+					data = append(slices.Clone(c.chunks[last]), data...)
+					c.chunks = c.chunks[:last]
+				}
+				c.chunks = slices.AppendSeq(c.chunks, slices.Chunk(data, changingChunk))
+				c.log = append(c.log, "ours append items")
+			}
+			check(t, p, dir, fs, frames)
+		}
 	}
 }

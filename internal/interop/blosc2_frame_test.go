@@ -134,6 +134,8 @@ func (o *op) apply(ctx context.Context, c blosc2.Container) error {
 		return a.SetSlice(ctx, spans, o.Data)
 	case "resize":
 		return a.Resize(ctx, o.Shape)
+	case "extend":
+		return a.Append(ctx, o.Chunk, o.Data)
 	}
 	return fmt.Errorf("nothing here does %q", o.Do)
 }

@@ -17,7 +17,10 @@ type grid struct {
 	r     *rand.Rand
 	shape []int64
 	items []byte
-	log   []string
+	// shrunk: what was cut off inside of chunks is still there. We clear it when
+	// the array grows over it, the peer does not.
+	shrunk bool
+	log    []string
 }
 
 func newGrid(t *testing.T, seed uint64) *grid {
@@ -54,15 +57,21 @@ func places(shape []int64, spans [][3]int64) []int64 {
 
 // slice assigns to a part, every item of it or some of them.
 func (g *grid) slice() op {
-	o := op{Do: "slice", Spans: [][3]int64{}}
+	spans := [][3]int64{}
 	for _, n := range g.shape {
 		start := g.r.Int64N(n)
 		s := [3]int64{start, start + 1 + g.r.Int64N(n-start), 1}
 		if g.r.IntN(4) == 0 {
 			s[2] = 1 + g.r.Int64N(3)
 		}
-		o.Spans = append(o.Spans, s)
+		spans = append(spans, s)
 	}
+	return g.assign(spans)
+}
+
+// assign gives the items that the spans select other values.
+func (g *grid) assign(spans [][3]int64) op {
+	o := op{Do: "slice", Spans: spans}
 	at := places(g.shape, o.Spans)
 	o.Data = items(g.r, g.r.IntN(6), g.TypeSize, len(at)*g.TypeSize)
 	if g.DType == "|b1" {
@@ -76,17 +85,38 @@ func (g *grid) slice() op {
 	return o
 }
 
-// resize gives the array other sides. grow: none is less than it was.
-func (g *grid) resize(grow bool) op {
+// resize gives the array other sides.
+func (g *grid) resize(theirs bool) op {
 	shape := slices.Clone(g.shape)
+	grow := g.r.IntN(3) > 0
+	if theirs && g.shrunk {
+		grow = false
+	}
 	for i, n := range shape {
 		shape[i] = 1 + g.r.Int64N(n)
 		if grow {
 			shape[i] = n + g.r.Int64N(1+g.ChunkShape[i])
 		}
 	}
+	g.shrunk = g.shrunk || !grow
 	g.become(shape)
 	return op{Do: "resize", Shape: shape}
+}
+
+// extend adds items at the end of an axis.
+func (g *grid) extend() op {
+	axis := g.r.IntN(len(g.shape))
+	spans := [][3]int64{}
+	for _, n := range g.shape {
+		spans = append(spans, [3]int64{0, n, 1})
+	}
+	shape := slices.Clone(g.shape)
+	shape[axis] += 1 + g.r.Int64N(g.ChunkShape[axis])
+	spans[axis] = [3]int64{g.shape[axis], shape[axis], 1}
+	g.become(shape)
+	o := g.assign(spans)
+	o.Do, o.Chunk = "extend", axis
+	return o
 }
 
 // become is what resizing does: what is new is zero.
@@ -105,19 +135,21 @@ func (g *grid) become(shape []int64) {
 	g.shape, g.items = shape, next
 }
 
-// turn is some changes. Those that grow never shrink: what the peer cuts off
-// inside a chunk comes back when it grows.
-func (g *grid) turn(seed int) changes {
+// turn is some changes by one side.
+func (g *grid) turn(theirs bool) changes {
 	ch := changes{Name: g.Name}
 	for range 1 + g.r.IntN(4) {
 		var o op
-		if g.r.IntN(3) == 0 && len(g.shape) > 0 {
-			o = g.resize(seed%3 > 0)
-		} else {
+		switch k := g.r.IntN(6); {
+		case k < 2 && len(g.shape) > 0:
+			o = g.resize(theirs)
+		case k == 2 && len(g.shape) > 0 && !theirs:
+			o = g.extend()
+		default:
 			o = g.slice()
 		}
 		ch.Ops = append(ch.Ops, o)
-		g.log = append(g.log, fmt.Sprint(o.Do, o.Spans, o.Shape))
+		g.log = append(g.log, fmt.Sprintf("theirs %v: %s %v %v", theirs, o.Do, o.Spans, o.Shape))
 	}
 	return ch
 }
@@ -161,8 +193,8 @@ func TestBlosc2ArraysByTurns(t *testing.T) {
 		for range 4 {
 			side = !side
 			var turns []changes
-			for i, g := range grids {
-				turns = append(turns, g.turn(i))
+			for _, g := range grids {
+				turns = append(turns, g.turn(side))
 			}
 			if side {
 				for i, said := range p.jobs(t, "change", dir, turns) {

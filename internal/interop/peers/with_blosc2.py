@@ -197,7 +197,7 @@ class Peer:
         """Changes stores, which are made if they are not there."""
 
         def one(job):
-            store = open_store(dir, job, "a")
+            store = open_store(dir, job, "a" if os.path.exists(os.path.join(dir, job["name"])) else "w")
             for key in job.get("delete") or []:
                 del store[key]
             for leaf in job.get("leaves") or []:
