@@ -20,6 +20,9 @@ func attributesOf(ctx context.Context, s *blosc2.SChunk) (json.RawMessage, error
 	var w rawjson.Writer
 	w.Open('{')
 	for _, name := range names {
+		if name == blosc2.ChecksumLayer {
+			continue
+		}
 		v, err := s.VLObject(ctx, name)
 		if err != nil {
 			return nil, err

@@ -21,7 +21,7 @@ import (
 // copyFlags say how the copy is to be cut and encoded.
 type copyFlags struct {
 	chunks, blocks, shards, codec, order, as string
-	indexAtStart, overwrite                  bool
+	indexAtStart, overwrite, checksums       bool
 }
 
 func newCopy(g *globals) *cobra.Command {
@@ -79,6 +79,7 @@ directory; --overwrite replaces what is of the same kind, and nothing else.`,
 	fl.StringVar(&f.codec, "codec", "", "Zarr: `zstd[:level]|gzip[:level]|none`, or a JSON list of codecs as metadata has it; Blosc2: blosclz, lz4, lz4hc, zlib, zstd (:level), none")
 	fl.StringVar(&f.order, "order", "c", "`c|morton`: order of subchunks within a shard")
 	fl.BoolVar(&f.indexAtStart, "index-at-start", false, "put the index of a shard in front")
+	fl.BoolVar(&f.checksums, "checksums", false, "keep a CRC-32C of each chunk in frames, which verify compares")
 	fl.BoolVar(&f.overwrite, "overwrite", false, "replace the array or group that DST is")
 	return c
 }

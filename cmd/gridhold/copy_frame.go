@@ -84,12 +84,13 @@ func parseBlosc(text string) (blosc.Params, error) {
 type frameTarget struct {
 	fs        storage.FS
 	overwrite bool
+	checksums bool
 	p         *progress
 }
 
 // spec is that of one frame.
 func (t *frameTarget) spec(ff frameFlags, fill func(ctx context.Context, s *blosc2.SChunk) error) blosc2.Spec {
-	spec := blosc2.Spec{Params: ff.params, Replace: t.overwrite}
+	spec := blosc2.Spec{Params: ff.params, Replace: t.overwrite, Checksums: t.checksums}
 	if fill != nil {
 		spec.Fill = func(ctx context.Context, c blosc2.Container) error {
 			s, ok := c.(*blosc2.SChunk)
@@ -236,7 +237,7 @@ func copyToFrame(ctx context.Context, s *source, name string, f copyFlags, p *pr
 		return failed(name, err)
 	}
 	defer func() { err = errors.Join(err, fs.Close()) }()
-	t := &frameTarget{fs: fs, overwrite: f.overwrite, p: p}
+	t := &frameTarget{fs: fs, overwrite: f.overwrite, checksums: f.checksums, p: p}
 	if s.container != nil {
 		return failed(name, t.frame(ctx, s.container.Container, path.Base(base), base, f))
 	}

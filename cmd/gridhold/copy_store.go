@@ -33,7 +33,7 @@ func newStoreTarget(ctx context.Context, name string, tree bool, f copyFlags, p 
 		return nil, err
 	}
 	at, err := filepath.Abs(name)
-	t := &storeTarget{frameTarget: frameTarget{fs: fs, p: p}, os: fs, base: base, at: at, half: file.Temporary + base + "." + rand.Text()[:8]}
+	t := &storeTarget{frameTarget: frameTarget{fs: fs, checksums: f.checksums, p: p}, os: fs, base: base, at: at, half: file.Temporary + base + "." + rand.Text()[:8]}
 	if err == nil {
 		err = t.replaceable(f.overwrite)
 	}

@@ -76,6 +76,9 @@ func (f *frame) renewing(ctx context.Context, g *grip, change func(d *draft) err
 		if !d.Sparse {
 			return d.rewrite(ctx, to)
 		}
+		if err := d.checksum(ctx); err != nil {
+			return err
+		}
 		b, err := d.whole()
 		if err == nil {
 			_, err = to.WriteAt(b, 0)
@@ -111,7 +114,11 @@ func (d *draft) rewrite(ctx context.Context, to storage.File) error {
 		head = newHeader(d.Header, d.meta)
 		d.HeaderLen = int64(len(head))
 	}
-	d.end = d.HeaderLen
+	known, err := v.checksums(d.f.o)
+	if err != nil {
+		return err
+	}
+	d.end, d.noted = d.HeaderLen, nil
 	for i, e := range d.entries {
 		if e < 0 {
 			continue
@@ -120,13 +127,20 @@ func (d *draft) rewrite(ctx context.Context, to storage.File) error {
 		if err != nil {
 			return err
 		}
+		if err := known.matches(e, b); err != nil { // or it would be right from now on
+			return chunkError(int64(i), err)
+		}
 		if _, err := to.WriteAt(b, d.end); err != nil {
 			return err
 		}
 		d.entries[i] = d.end - d.HeaderLen
+		d.note(d.entries[i], b)
 		d.end += int64(len(b))
 	}
 	d.PackedSize = d.end - d.HeaderLen
+	if err := d.checksum(ctx); err != nil {
+		return err
+	}
 	var tail []byte
 	if d.Size > 0 {
 		var err error
@@ -140,6 +154,6 @@ func (d *draft) rewrite(ctx context.Context, to storage.File) error {
 		return err
 	}
 	putHeader(head, d.Header)
-	_, err := to.WriteAt(head, 0)
+	_, err = to.WriteAt(head, 0)
 	return err
 }

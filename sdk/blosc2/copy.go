@@ -99,6 +99,9 @@ func (v *view) like(spec *Spec) {
 		*p = own
 	}
 	spec.Params.TypeSize = v.TypeSize
+	if kept, _ := v.summed(); kept {
+		spec.Checksums = true
+	}
 	var meta []Metalayer
 	for _, m := range v.meta {
 		_, replaced := find(spec.Meta, m.Name)
@@ -115,7 +118,7 @@ func (s *SChunk) takeVL(ctx context.Context, v *view) error {
 		return nil
 	}
 	return s.f.change(ctx, func(d *draft) error {
-		layers := slices.Clone(v.vlmeta)
+		layers := slices.DeleteFunc(slices.Clone(v.vlmeta), func(m Metalayer) bool { return m.Name == ChecksumLayer })
 		for _, own := range d.vlmeta {
 			if i := slices.IndexFunc(layers, func(m Metalayer) bool { return m.Name == own.Name }); i >= 0 {
 				layers[i] = own

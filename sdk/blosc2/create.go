@@ -25,6 +25,8 @@ type Spec struct {
 	ChunkBytes, BlockBytes int64
 	Sparse                 bool // a directory with a file a chunk
 	Meta                   []Metalayer
+	// Checksums keeps one of each chunk: see SChunk.KeepChecksums.
+	Checksums bool
 	// What to do with what has the name already. Neither: ErrExists, which is
 	// mode "x" of NumPy and python-blosc2. Replace, mode "w": the new frame
 	// takes the place of a frame, when it is whole; anything else, and a
@@ -154,6 +156,12 @@ func create(ctx context.Context, fs storage.FS, name string, spec Spec, shape *S
 		if err := d.setMeta(m.Name, m.Value); err != nil {
 			return nil, err
 		}
+	}
+	if spec.Checksums {
+		if err := d.setSums(nil); err != nil {
+			return nil, err
+		}
+		d.HasVLMeta = true
 	}
 	b, err := d.whole()
 	if err != nil {

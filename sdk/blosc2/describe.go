@@ -20,6 +20,8 @@ type FrameDescription struct {
 	Meta   []Metadata
 	VLMeta []Metadata
 	Keys   []string // of an embedded store; nil: none
+	// Checksums says whether those of the chunks hold; "": none are kept.
+	Checksums string
 }
 
 // Metadata is a metalayer as an object; Raw instead where its bytes are no
@@ -83,10 +85,18 @@ func (v *view) describe(ctx context.Context, kind string, o Options) (*FrameDesc
 	if v.PackedSize > 0 {
 		d.Ratio = float64(v.Size) / float64(v.PackedSize)
 	}
+	if kept, hold := v.summed(); hold {
+		d.Checksums = "hold"
+	} else if kept {
+		d.Checksums = "stale"
+	}
 	for _, m := range v.meta {
 		d.Meta = append(d.Meta, metadata(m.Name, m.Value))
 	}
 	for _, m := range v.vlmeta {
+		if m.Name == ChecksumLayer {
+			continue
+		}
 		raw, err := v.vlvalue(m.Name, o)
 		if err != nil {
 			return nil, err
@@ -136,6 +146,9 @@ func (d *FrameDescription) WriteJSON(w *rawjson.Writer) {
 		}
 	}
 	w.Close(']')
+	if d.Checksums != "" {
+		w.Name("checksums").String(d.Checksums)
+	}
 	writeMetadata(w.Name("metalayers"), d.Meta)
 	writeMetadata(w.Name("vlmeta"), d.VLMeta)
 	if d.Keys != nil {

@@ -20,11 +20,12 @@ type draft struct {
 	raw     []byte // the header before
 	meta    []Metalayer
 	vlmeta  []Metalayer
-	entries []int64 // the index
-	indexed bool    // the index changed
-	end     int64   // where the next bytes go: in the frame; in a sparse one, the number of the next file
-	gone    []int64 // chunk files that the new state does not name
-	tail    []byte  // what was written at end when it was published; nil: the whole file was
+	entries []int64       // the index
+	indexed bool          // the index changed
+	end     int64         // where the next bytes go: in the frame; in a sparse one, the number of the next file
+	gone    []int64       // chunk files that the new state does not name
+	noted   map[int64]sum // of chunks that were added, by entry, if checksums are kept
+	tail    []byte        // what was written at end when it was published; nil: the whole file was
 }
 
 // draft begins with the state as it is.
@@ -99,6 +100,7 @@ func (d *draft) add(ctx context.Context, chunk []byte) (int64, error) {
 			return 0, err
 		}
 		d.end += int64(len(chunk))
+		d.note(at-d.HeaderLen, chunk)
 		return at - d.HeaderLen, nil
 	}
 	number := d.end
@@ -113,6 +115,7 @@ func (d *draft) add(ctx context.Context, chunk []byte) (int64, error) {
 		return 0, err
 	}
 	d.end++
+	d.note(number, chunk)
 	d.PackedSize += int64(len(chunk))
 	return number, nil
 }
@@ -160,6 +163,9 @@ func (d *draft) file() storage.File { return d.f.view.file.(storage.File) }
 // by. Only a frame without chunks cannot be made so, because its trailer lies
 // right after the header, where data is: it takes the place of the file.
 func (d *draft) publish(ctx context.Context) error {
+	if err := d.checksum(ctx); err != nil {
+		return err
+	}
 	d.HasVLMeta = len(d.vlmeta) > 0
 	d.FrameLen = 0
 	sync := d.f.o.Durability

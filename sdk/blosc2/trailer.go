@@ -44,5 +44,5 @@ func ParseTrailer(b []byte) ([]Metalayer, error) {
 func trailer(layers []Metalayer) []byte {
 	b := appendMetalayers([]byte{0x94, 0x01}, layers, trailerBase+1)
 	b = binary.BigEndian.AppendUint32(append(b, 0xce), uint32(len(b)+trailerTail))
-	return append(append(b, 0xd8, 0x00), make([]byte, 16)...)
+	return append(append(b, 0xd8, 0x00), fingerprint(layers)...)
 }

@@ -3,9 +3,11 @@ package blosc2
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/gridhold/gridhold/sdk/codec/blosc"
 	"github.com/gridhold/gridhold/sdk/fault"
 	"github.com/gridhold/gridhold/sdk/storage"
 )
@@ -86,19 +88,76 @@ func (v *verifier) frame(ctx context.Context, key string, s *SChunk) error {
 			return err
 		}
 	}
+	if slices.Contains(vlmeta, ChecksumLayer) {
+		v.checked++
+		if err := v.found(key+" index", s.f.read(ctx, func(v *view) error { return v.verifyIndex(s.f.o) })); err != nil {
+			return err
+		}
+	}
 	var buf []byte
 	for i := range s.NumChunks() {
 		if err := storage.Ended(ctx, key); err != nil {
 			return err
 		}
 		v.checked++
-		b, err := s.Chunk(ctx, i, buf[:0])
-		if err == nil {
-			buf = b
-		}
+		err := s.f.read(ctx, func(v *view) error { return v.verify(ctx, i, &buf, s.f.o) })
 		if err := v.found(key+" chunk "+strconv.FormatInt(i, 10), err); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// verify decodes chunk i, after a look at its checksum if there is one that
+// holds. buf is used again.
+func (v *view) verify(ctx context.Context, i int64, buf *[]byte, o Options) error {
+	known, err := v.checksums(o)
+	if err != nil || v.within(i) != nil {
+		return err
+	}
+	e, err := v.index.at(i)
+	if err != nil {
+		return chunkError(i, err)
+	}
+	b, err := v.encoded(ctx, i, o.Limits)
+	if err != nil {
+		return err
+	}
+	if e.value() >= 0 {
+		err = known.matches(e.value(), b)
+	}
+	var c *blosc.Chunk
+	if err == nil {
+		c, err = blosc.Open(b, blosc.Options{TypeSize: v.TypeSize, Plugins: o.Plugins, Limit: int(min(o.Limits.Chunk, blosc.MaxSize))})
+	}
+	if err == nil {
+		err = v.fits(c.Header(), i)
+	}
+	if err == nil {
+		var out []byte
+		if out, err = c.Decode((*buf)[:0]); err == nil {
+			*buf = out
+		}
+	}
+	return chunkError(i, err)
+}
+
+// verifyIndex compares the index with its checksum, if that holds.
+func (v *view) verifyIndex(o Options) error {
+	known, err := v.checksums(o)
+	if err != nil || known == nil {
+		return err
+	}
+	entries := make([]int64, v.chunks)
+	for i := range entries {
+		e, err := v.index.at(int64(i))
+		if err != nil {
+			return err
+		}
+		entries[i] = e.value()
+	}
+	if sumEntries(entries) != known.index {
+		return fault.New(fault.ErrCorrupt, "checksums", "", "the index is not what was written")
 	}
 	return nil
 }

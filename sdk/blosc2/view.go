@@ -31,6 +31,7 @@ type view struct {
 	file  source
 	where *place
 	sizes sizes // of varying chunks
+	known known // checksums, once they were read
 }
 
 // load reads a state of the frame from f. What it returns was whole when it

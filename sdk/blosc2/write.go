@@ -182,6 +182,9 @@ func (s *SChunk) AppendSpecial(ctx context.Context, kind blosc.Special, count in
 // python-blosc2 expects MessagePack: see SetVLObject. ErrInvalid for names of
 // no or more than 31 bytes, ErrLimit for too many.
 func (s *SChunk) SetVLValue(ctx context.Context, name string, value []byte) error {
+	if name == ChecksumLayer {
+		return fault.New(fault.ErrInvalid, "vlmeta", name, "is kept by KeepChecksums")
+	}
 	return s.f.change(ctx, func(d *draft) error { return d.setVL(name, value) })
 }
 
