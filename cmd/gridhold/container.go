@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"net/url"
 	"os"
 	"path"
 	"path/filepath"
@@ -47,7 +46,7 @@ func openContainer(ctx context.Context, g *globals, name string) (*container, er
 	var c *container
 	var err error
 	if remote {
-		c, err = remoteContainer(ctx, name)
+		c, err = remoteContainer(ctx, g, name)
 	} else {
 		c, err = localContainer(ctx, name)
 	}
@@ -117,14 +116,12 @@ func isContainer(name string, dir bool) bool {
 
 // remoteContainer looks at the name only: a server is asked nothing that a
 // store would not ask.
-func remoteContainer(ctx context.Context, name string) (*container, error) {
-	u, err := url.Parse(name)
-	if err != nil || !slices.Contains(containerExtensions, path.Ext(u.Path)) {
+func remoteContainer(ctx context.Context, g *globals, name string) (*container, error) {
+	parent, base, err := apart(name)
+	if err != nil || !slices.Contains(containerExtensions, path.Ext(base)) {
 		return nil, nil
 	}
-	base := path.Base(u.Path)
-	u.Path, u.RawPath = strings.TrimSuffix(path.Dir(u.Path), "/"), ""
-	st, closer, err := openStore(u.String())
+	st, closer, err := openURL(ctx, parent, g.trace())
 	if err != nil {
 		return nil, err
 	}

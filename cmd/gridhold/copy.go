@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -31,12 +32,14 @@ func newCopy(g *globals) *cobra.Command {
 		Short: "Copy an array or a group, cut and encoded otherwise if you like",
 		Long: `Copy an array, or a group or store with all that is below it, to what the name
 of DST says: one frame of Blosc2 (.b2nd, .b2frame, .b2f), a store of frames
-(.b2z; .b2d, a directory), or else a directory of Zarr v3. Without flags the
+(.b2z; .b2d, a directory), or else Zarr v3 in a directory or below a key of S3. Without flags the
 copy is cut as the source is; Zarr is compressed with zstd, Blosc2 as it was.
 Attributes become metalayers of variable length, and the reverse.
 
 DST appears when it is whole. It must not be there yet, or be an empty
-directory; --overwrite replaces what is of the same kind, and nothing else.`,
+directory; --overwrite replaces what is of the same kind, and nothing else. In
+S3, where nothing can be renamed, the metadata come last, and what is
+overwritten goes first.`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(c *cobra.Command, args []string) (err error) {
 			s, err := open(c.Context(), g, args[0])
@@ -44,6 +47,9 @@ directory; --overwrite replaces what is of the same kind, and nothing else.`,
 				return failed(args[0], err)
 			}
 			defer func() { err = errors.Join(err, failed(args[0], s.Close())) }()
+			if err := checkTarget(args[1]); err != nil {
+				return failed(args[1], err)
+			}
 			p := newProgress(c.ErrOrStderr())
 			switch {
 			case isFrame(args[1]):
@@ -51,24 +57,24 @@ directory; --overwrite replaces what is of the same kind, and nothing else.`,
 			case isStore(args[1]):
 				return copyToStore(c.Context(), s, args[1], f, p)
 			case s.container != nil:
-				target, err := newTarget(args[1], f.overwrite)
+				target, finish, err := destination(c.Context(), args[1], f.overwrite)
 				if err != nil {
 					return failed(args[1], err)
 				}
-				return target.close(copyContainer(c.Context(), s.container, target.store, f, p))
+				return finish(copyContainer(c.Context(), s.container, target, f, p))
 			case f.blocks != "":
 				return usagef("--blocks goes with copies to Blosc2")
 			}
 			// Before there is a target, which may be within the source.
 			nodes, err := f.nodes(c.Context(), s)
 			if err != nil {
-				return err
+				return failed(args[0], err)
 			}
-			target, err := newTarget(args[1], f.overwrite)
+			target, finish, err := destination(c.Context(), args[1], f.overwrite)
 			if err != nil {
 				return failed(args[1], err)
 			}
-			return target.close(copyNodes(c.Context(), s, nodes, target.store, f, p))
+			return finish(copyNodes(c.Context(), s, nodes, target, f, p))
 		},
 	}
 	fl := c.Flags()
@@ -107,15 +113,41 @@ func (f copyFlags) nodes(ctx context.Context, s *source) ([]string, error) {
 	}
 	paths := []string{s.path}
 	if n.Kind() == "group" {
-		below, err := zarr.List(ctx, s.store, s.path, o)
+		below, err := nodesBelow(ctx, s.store, n.(*zarr.Group), o)
 		if err != nil {
 			return nil, err
 		}
-		for _, e := range below {
-			paths = append(paths, e.Path)
-		}
+		paths = append(paths, below...)
 	}
 	return paths, nil
+}
+
+// nodesBelow are the paths of the nodes below a group: those that the store
+// lists; where it cannot, those of consolidated metadata, or else the levels of
+// the group's pyramids.
+func nodesBelow(ctx context.Context, st storage.Store, g *zarr.Group, o zarr.Options) ([]string, error) {
+	below, err := zarr.List(ctx, st, g.Path(), o)
+	if errors.Is(err, fault.ErrUnsupported) {
+		o.Consolidated = true
+		below, err = zarr.List(ctx, st, g.Path(), o)
+	}
+	var paths []string
+	if errors.Is(err, fault.ErrUnsupported) {
+		scales, parseErr := g.Multiscales()
+		for _, m := range scales {
+			for _, l := range m.Levels {
+				paths = append(paths, strings.Trim(g.Path()+"/"+l.Path, "/"))
+			}
+		}
+		if parseErr == nil && paths != nil {
+			slices.Sort(paths)
+			return slices.Compact(paths), nil
+		}
+	}
+	for _, e := range below {
+		paths = append(paths, e.Path)
+	}
+	return paths, err
 }
 
 // copyNodes copies the nodes at some paths.

@@ -39,8 +39,12 @@ type array interface {
 func newEngine(ctx context.Context, g *globals) (engine, error) {
 	switch g.engine {
 	case "native":
-		return machine{}, nil
+		o, err := g.options(ctx)
+		return machine{o}, err
 	case "wasm":
+		if g.explain || g.index != "" {
+			return nil, usagef("--explain and --index go with --engine native")
+		}
 		return newSandbox(ctx, g.compileCache)
 	}
 	return nil, usagef("--engine %s: want native or wasm", g.engine)

@@ -69,6 +69,12 @@ func withoutSecrets(name string) string {
 	if !ok {
 		return name
 	}
+	if scheme == "zip" {
+		return scheme + "://" + withoutSecrets(rest)
+	}
+	if scheme == "s3" || scheme == "file" {
+		return name // nothing in them is secret, and a key may hold any letter
+	}
 	rest, _, _ = strings.Cut(rest, "?")
 	end := strings.IndexByte(rest+"/", '/')
 	return scheme + "://" + rest[strings.LastIndexByte(rest[:end], '@')+1:]

@@ -9,7 +9,7 @@ import (
 )
 
 // machine is the core as machine code.
-type machine struct{}
+type machine struct{ o zarr.Options }
 
 func (machine) Close() error { return nil }
 
@@ -30,8 +30,8 @@ func (machine) verify(ctx context.Context, st storage.Store, path string) (check
 	return checked, damaged, err
 }
 
-func (machine) openArray(ctx context.Context, st storage.Store, path string) (array, error) {
-	a, err := zarr.OpenArray(ctx, st, path, zarr.Options{})
+func (m machine) openArray(ctx context.Context, st storage.Store, path string) (array, error) {
+	a, err := zarr.OpenArray(ctx, st, path, m.o)
 	if err != nil {
 		return nil, err
 	}
@@ -39,8 +39,8 @@ func (machine) openArray(ctx context.Context, st storage.Store, path string) (ar
 	if err != nil {
 		return nil, err
 	}
-	m := &machineArray{Array: a, cache: a.ShardCache(zarr.CacheOptions{})}
-	return m, json.Unmarshal(text, &m.is)
+	open := &machineArray{Array: a, cache: a.ShardCache(zarr.CacheOptions{})}
+	return open, json.Unmarshal(text, &open.is)
 }
 
 type machineArray struct {

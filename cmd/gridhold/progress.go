@@ -54,6 +54,9 @@ func bar(name string, c zarr.Copied, took time.Duration) string {
 	if c.Total > 0 {
 		full = int(c.Chunks * width / c.Total)
 	}
-	speed := float64(c.Bytes) / 1e6 / max(took.Seconds(), 1e-3)
-	return fmt.Sprintf("%s [%s%s] %d/%d  %.1f MB/s ", oneLine(name), strings.Repeat("#", full), strings.Repeat(".", width-full), c.Chunks, c.Total, speed)
+	line := fmt.Sprintf("%s [%s%s] %d/%d ", oneLine(name), strings.Repeat("#", full), strings.Repeat(".", width-full), c.Chunks, c.Total)
+	if c.Bytes == 0 {
+		return line
+	}
+	return line + fmt.Sprintf(" %.1f MB/s ", float64(c.Bytes)/1e6/max(took.Seconds(), 1e-3))
 }

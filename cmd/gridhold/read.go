@@ -56,7 +56,17 @@ the array's edge.`,
 			}
 			return b.writeTo(ctx, file, c.OutOrStdout(), npy, a.shape().DataType)
 		})
+	finish := c.RunE
+	c.RunE = func(c *cobra.Command, args []string) error {
+		err := finish(c, args)
+		if err == nil {
+			err = g.explainTo(c.ErrOrStderr())
+		}
+		return err
+	}
 	f := c.Flags()
+	f.BoolVar(&g.explain, "explain", false, "say on standard error what the read cost: requests, bytes, index loads, waits, decoding")
+	f.StringVar(&g.index, "index", "", "index `PACK` of the array, as \"index build\" makes it: a path or a URL")
 	f.StringVar(&region, "region", "", "elements `a:b,c:d`, an axis each; : is all of an axis, k is k:k+1")
 	f.StringVar(&subchunk, "subchunk", "", "subchunk `i,j` of the subchunk grid, or its number")
 	f.StringVar(&chunk, "chunk", "", "chunk (a whole shard) `i,j` of the chunk grid, or its number")

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/gridhold/gridhold/sdk/fault"
+	"github.com/gridhold/gridhold/sdk/storage"
 )
 
 // globals are the flags of every command.
@@ -16,6 +17,9 @@ type globals struct {
 	path         string
 	key          string
 	compileCache string
+	index        string
+	explain      bool
+	cost         storage.Tally // with explain
 }
 
 func newRoot() *cobra.Command {
@@ -25,7 +29,7 @@ func newRoot() *cobra.Command {
 		Short: "Look into big arrays: what they are, single blocks of them, whether they are whole",
 		Long: `Look into big arrays: what they are, single blocks of them, whether they are whole.
 
-A URL is a path, file://, http:// or https://. It names a Zarr array or group,
+A URL is a path, file://, http(s)://, s3:// or zip:// with a path or URL of an archive. It names a Zarr array or group,
 or a Blosc2 container; --path leads on from there to a node inside the group,
 --key to what lies under a key of a store.
 
@@ -40,7 +44,7 @@ Exit status: 0 fine, 1 failed, 2 wrong usage, 3 found damage.`,
 	f.StringVar(&g.path, "path", "", "node inside the group that URL names")
 	f.StringVar(&g.key, "key", "", "key inside the Blosc2 store that URL names")
 	f.StringVar(&g.compileCache, "compile-cache", "auto", "`directory` for the compiled sandbox; auto: the user's cache directory; none")
-	root.AddCommand(newInfo(g), newRead(g), newVerify(g), newList(g), newCopy(g))
+	root.AddCommand(newInfo(g), newRead(g), newVerify(g), newList(g), newCopy(g), newIndex(g))
 	return root
 }
 

@@ -4,13 +4,8 @@ import (
 	"context"
 	"errors"
 	"io"
-	"net/url"
-	"path/filepath"
 	"strings"
 
-	"github.com/gridhold/gridhold/native/file"
-	"github.com/gridhold/gridhold/native/web"
-	"github.com/gridhold/gridhold/sdk/fault"
 	"github.com/gridhold/gridhold/sdk/storage"
 )
 
@@ -42,7 +37,7 @@ func open(ctx context.Context, g *globals, name string) (*source, error) {
 	if err != nil {
 		return nil, err
 	}
-	st, closer, err := openStore(name)
+	st, closer, err := openURL(ctx, name, g.trace())
 	if err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
@@ -55,29 +50,4 @@ func (s *source) Close() error {
 		return s.engine.Close()
 	}
 	return errors.Join(s.engine.Close(), s.closer.Close())
-}
-
-// openStore opens a path or a URL as a store.
-func openStore(name string) (storage.Store, io.Closer, error) {
-	scheme, _, ok := strings.Cut(name, "://")
-	if !ok {
-		return openDirectory(name)
-	}
-	switch strings.ToLower(scheme) {
-	case "file":
-		u, err := url.Parse(name)
-		if err != nil || (u.Host != "" && u.Host != "localhost") {
-			return nil, nil, fault.New(fault.ErrInvalid, "url", "", "want file:///path")
-		}
-		return openDirectory(filepath.FromSlash(u.Path))
-	case "http", "https":
-		f := web.New(web.Options{})
-		return storage.NewHTTP(f, name, storage.HTTPOptions{Clock: web.Clock{}}), f, nil
-	}
-	return nil, nil, fault.New(fault.ErrUnsupported, "url", scheme+"://", "want a path, file://, http:// or https://")
-}
-
-func openDirectory(name string) (storage.Store, io.Closer, error) {
-	st, err := file.Open(name, file.Options{})
-	return st, st, err
 }

@@ -1,0 +1,165 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"path"
+	"strings"
+	"sync"
+
+	"github.com/gridhold/gridhold/native/s3"
+	"github.com/gridhold/gridhold/sdk/fault"
+	"github.com/gridhold/gridhold/sdk/storage"
+)
+
+// destination opens what a copy to Zarr goes to. finish makes the copy appear,
+// or takes it away again if it is told of an error.
+func destination(ctx context.Context, name string, overwrite bool) (st storage.Store, finish func(error) error, err error) {
+	if scheme, _ := schemeOf(name); scheme == "s3" {
+		b, err := newBucket(ctx, name, overwrite)
+		if err != nil {
+			return nil, nil, err
+		}
+		return b, b.close, nil
+	}
+	t, err := newTarget(name, overwrite)
+	if err != nil {
+		return nil, nil, err
+	}
+	return t.store, t.close, nil
+}
+
+// checkTarget refuses to take a URL that cannot be written to for a path.
+func checkTarget(name string) error {
+	switch scheme, _ := schemeOf(name); {
+	case scheme == "":
+		return nil
+	case scheme != "s3":
+		return fault.New(fault.ErrReadOnly, "url", scheme+"://", "copies go to a path or to s3://")
+	case isFrame(name) || isStore(name):
+		return fault.New(fault.ErrUnsupported, "s3", "", "copies to S3 are Zarr")
+	}
+	return nil
+}
+
+// bucket is a prefix of a bucket of S3 that a copy goes to. Metadata are held
+// back until the rest is there: nobody opens half a copy. There is no renaming,
+// so that what is overwritten is removed first.
+type bucket struct {
+	*s3.Store
+	ctx  context.Context // of the command
+	name string
+
+	mu       sync.Mutex
+	metadata map[string][]byte // by key; held back
+	order    []string          // of their keys, as they came: groups before what is in them
+	written  []string          // keys of what is in the bucket
+}
+
+func newBucket(ctx context.Context, name string, overwrite bool) (*bucket, error) {
+	st, err := s3.Open(ctx, name, s3.Options{})
+	if err != nil {
+		return nil, err
+	}
+	b := &bucket{Store: st, ctx: ctx, name: name, metadata: map[string][]byte{}}
+	if err := b.clear(overwrite); err != nil {
+		return nil, errors.Join(err, st.Close())
+	}
+	return b, nil
+}
+
+// clear makes sure that nothing is there, or removes the array or group that
+// is: its metadata first.
+func (b *bucket) clear(overwrite bool) error {
+	names, err := b.List(b.ctx, "")
+	if err != nil || len(names) == 0 {
+		return err
+	}
+	if !overwrite {
+		return fault.New(fault.ErrExists, "s3", "", "there is something below this key")
+	}
+	node := false
+	for _, name := range names {
+		node = node || isMetadata(name)
+	}
+	if !node {
+		return fault.New(fault.ErrExists, "s3", "", "what is there is neither an array nor a group, and is left alone")
+	}
+	return b.remove("", names)
+}
+
+// remove deletes all keys below a prefix.
+func (b *bucket) remove(prefix string, names []string) error {
+	for _, last := range []bool{false, true} {
+		for _, name := range names {
+			key := prefix + name
+			switch dir := strings.HasSuffix(name, "/"); {
+			case isMetadata(name) == last:
+			case dir:
+				below, err := b.List(b.ctx, key)
+				if err == nil {
+					err = b.remove(key, below)
+				}
+				if err != nil {
+					return err
+				}
+			default:
+				if err := b.Delete(b.ctx, key, storage.Condition{}); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func isMetadata(name string) bool {
+	switch name {
+	case "zarr.json", ".zarray", ".zgroup", ".zattrs":
+		return true
+	}
+	return false
+}
+
+// Put is storage.Putter's.
+func (b *bucket) Put(ctx context.Context, key string, data []byte, c storage.Condition) (storage.Version, error) {
+	if !isMetadata(path.Base(key)) {
+		v, err := b.Store.Put(ctx, key, data, c)
+		if err == nil {
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			b.written = append(b.written, key)
+		}
+		return v, err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	_, there := b.metadata[key]
+	if err := c.Check(key, there, ""); err != nil {
+		return "", err
+	}
+	if !there {
+		b.order = append(b.order, key)
+	}
+	b.metadata[key] = append([]byte(nil), data...)
+	return "", nil
+}
+
+// close writes the metadata, what is deepest first, if the copy went well, and
+// removes what was written otherwise.
+func (b *bucket) close(err error) error {
+	for i := len(b.order) - 1; i >= 0 && err == nil; i-- {
+		key := b.order[i]
+		_, err = b.Store.Put(b.ctx, key, b.metadata[key], storage.Condition{Absent: true})
+		if err == nil {
+			b.written = append(b.written, key)
+		}
+	}
+	if err != nil {
+		for i := len(b.written) - 1; i >= 0; i-- {
+			// The command may be interrupted; what it wrote is removed all the same.
+			err = errors.Join(err, b.Delete(context.WithoutCancel(b.ctx), b.written[i], storage.Condition{}))
+		}
+	}
+	return failed(b.name, errors.Join(err, b.Store.Close()))
+}
