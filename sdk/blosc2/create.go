@@ -109,10 +109,18 @@ func (spec *Spec) header(shape *Shape) (h Header, entries []int64, err error) {
 		Version: 2, Sparse: spec.Sparse, TypeSize: p.TypeSize, BlockSize: p.BlockSize, ChunkSize: spec.ChunkSize,
 		Codec: int(p.Codec), Level: p.Level, Split: int(p.Split), UseDict: p.Dictionary,
 	}
-	if _, err := blosc.Encode(nil, nil, p); err != nil { // whatever is wrong with them
+	empty, err := blosc.Encode(nil, nil, p) // which finds whatever is wrong with them
+	if err != nil {
 		return h, nil, err
 	}
-	for i, f := range p.Filters {
+	chunk, err := blosc.ParseHeader(empty)
+	if err != nil {
+		return h, nil, err
+	}
+	for i, f := range chunk.Filters {
+		if f.Meta > 127 { // python-blosc2 could not open the frame
+			return h, nil, fault.New(fault.ErrInvalid, "blosc2", "filters", "parameters go to 127")
+		}
 		h.Filters[i], h.FilterMetas[i] = byte(f.ID), f.Meta
 	}
 	if h.ChunkSize < 0 || h.ChunkSize%h.TypeSize != 0 {

@@ -99,18 +99,11 @@ func applyByteDelta(dst, b []byte, lanes int) {
 
 // dropped is how many low bits of an element f sets to zero.
 func dropped(f Filter, size int) (int, error) {
-	meta := int(int8(f.Meta))
-	var most int
-	switch {
-	case f.ID == TruncPrec && size == 4:
-		most = 23
-	case f.ID == TruncPrec && size == 8:
-		most = 52
-	case f.ID == IntTrunc && (size == 1 || size == 2 || size == 4 || size == 8):
-		most = 8 * size
-	default:
+	most := mantissa(f.ID, size)
+	if most == 0 {
 		return 0, invalid("filters", f.ID.String()+" of elements of "+strconv.Itoa(size)+" bytes")
 	}
+	meta := int(int8(f.Meta))
 	n := -meta
 	if meta >= 0 {
 		n = most - meta
@@ -119,6 +112,20 @@ func dropped(f Filter, size int) (int, error) {
 		return 0, invalid("filters", f.ID.String()+" of "+strconv.Itoa(meta)+" bits")
 	}
 	return n, nil
+}
+
+// mantissa is of how many bits a filter can drop some; 0: it is not for
+// elements of that size.
+func mantissa(id FilterID, size int) int {
+	switch {
+	case id == TruncPrec && size == 4:
+		return 23
+	case id == TruncPrec && size == 8:
+		return 52
+	case id == IntTrunc && (size == 1 || size == 2 || size == 4 || size == 8):
+		return 8 * size
+	}
+	return 0
 }
 
 // truncate sets the low bits of each element to zero.

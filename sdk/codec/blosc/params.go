@@ -3,6 +3,7 @@
 package blosc
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/gridhold/gridhold/sdk/fault"
@@ -63,7 +64,7 @@ func (p *Params) check(size int) error {
 	}
 	p.TypeSize = max(p.TypeSize, 1)
 	lossless := false
-	for _, f := range p.Filters {
+	for i, f := range p.Filters {
 		switch f.ID {
 		case NoFilter:
 			continue
@@ -71,8 +72,13 @@ func (p *Params) check(size int) error {
 			if lossless {
 				return invalid("filters", f.ID.String()+" comes after one that loses no bits")
 			}
-			if _, err := dropped(f, p.TypeSize); err != nil {
+			n, err := dropped(f, p.TypeSize)
+			if err != nil {
 				return err
+			}
+			if f.Meta > 127 { // said as the bits that are kept: python-blosc2 takes no number below zero
+				p.Filters = slices.Clone(p.Filters)
+				p.Filters[i].Meta = byte(mantissa(f.ID, p.TypeSize) - n)
 			}
 			continue
 		case Shuffle, BitShuffle, Delta, ByteDelta:
