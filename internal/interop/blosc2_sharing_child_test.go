@@ -46,8 +46,8 @@ type task struct {
 	Threshold *int64            `json:"threshold,omitempty"`
 }
 
-// outcome is what it answers.
-type outcome struct {
+// report is what it answers.
+type report struct {
 	Refused string   `json:"refused"`
 	N       int      `json:"n"`
 	Bad     int      `json:"bad"`
@@ -74,7 +74,7 @@ func serveSharing(string) {
 	for in.Scan() {
 		var q task
 		err := json.Unmarshal(in.Bytes(), &q)
-		var a outcome
+		var a report
 		if err == nil {
 			a, err = w.do(&q)
 		}
@@ -155,16 +155,16 @@ func (w *worker) now() blosc2.Container {
 func (w *worker) array() *blosc2.NDArray { return w.now().(*blosc2.NDArray) }
 
 // times calls do as often as asked for.
-func (q *task) times(do func(i int) error) (outcome, error) {
+func (q *task) times(do func(i int) error) (report, error) {
 	for i := range or(q.Count, 1) {
 		if err := do(i); err != nil {
-			return outcome{N: i}, err
+			return report{N: i}, err
 		}
 	}
-	return outcome{N: or(q.Count, 1)}, nil
+	return report{N: or(q.Count, 1)}, nil
 }
 
-func (w *worker) do(q *task) (a outcome, err error) {
+func (w *worker) do(q *task) (a report, err error) {
 	ctx := w.ctx
 	size := or(q.Size, 0)
 	value := int64(0)
@@ -226,7 +226,7 @@ func (w *worker) do(q *task) (a outcome, err error) {
 		return q.times(func(i int) error { return w.frame().SetVLObject(ctx, q.Name, int64(i)) })
 	case "vlget":
 		v, err := w.frame().VLObject(ctx, q.Name)
-		return outcome{Text: fmt.Sprint(v)}, err
+		return report{Text: fmt.Sprint(v)}, err
 	case "meta":
 		text := q.Value.(string)
 		return a, w.frame().SetMetalayer(ctx, q.Name, append([]byte{0xa0 | byte(len(text))}, text...))
@@ -281,7 +281,7 @@ func (w *worker) open(q *task) (err error) {
 }
 
 // settled reads slices of what had been there before the last growth.
-func (w *worker) settled(q *task) (a outcome, err error) {
+func (w *worker) settled(q *task) (a report, err error) {
 	size, end := int64(or(q.Size, 0)), int64(0)
 	for a.N < or(q.Count, 1) || w.array().Shape().Shape[0] < or(q.Until, 0) {
 		a.N++
@@ -305,7 +305,7 @@ func (w *worker) settled(q *task) (a outcome, err error) {
 }
 
 // keyed works on a store.
-func (w *worker) keyed(q *task, value int64) (a outcome, err error) {
+func (w *worker) keyed(q *task, value int64) (a report, err error) {
 	type store interface {
 		Put(ctx context.Context, key string, c blosc2.Container) error
 		Get(ctx context.Context, key string) (blosc2.Container, error)

@@ -24,14 +24,14 @@ type sharer struct {
 	out  *bufio.Reader
 }
 
-// ours and theirs start one.
-func ours(t *testing.T) *sharer {
+// ourSharer and theirSharer start one.
+func ourSharer(t *testing.T) *sharer {
 	t.Helper()
 	cmd, in, out := child(t, "sharing", "")
 	return kept(t, &sharer{"gridhold", cmd, in, out})
 }
 
-func theirs(t *testing.T) *sharer {
+func theirSharer(t *testing.T) *sharer {
 	t.Helper()
 	cmd := exec.Command(python, "with_sharing.py")
 	cmd.Dir, cmd.Stderr = "peers", os.Stderr
@@ -53,23 +53,23 @@ func kept(t *testing.T, s *sharer) *sharer {
 }
 
 // try asks for something that may be refused.
-func (s *sharer) try(q task) (outcome, error) {
+func (s *sharer) try(q task) (report, error) {
 	line, err := json.Marshal(q)
 	if err != nil {
-		return outcome{}, err
+		return report{}, err
 	}
 	if _, err := s.in.Write(append(line, '\n')); err != nil {
-		return outcome{}, fmt.Errorf("%s: %w", s.name, err)
+		return report{}, fmt.Errorf("%s: %w", s.name, err)
 	}
 	text, err := s.out.ReadBytes('\n')
 	if err != nil {
-		return outcome{}, fmt.Errorf("%s: %w", s.name, err)
+		return report{}, fmt.Errorf("%s: %w", s.name, err)
 	}
-	var a outcome
+	var a report
 	return a, json.Unmarshal(text, &a)
 }
 
-func (s *sharer) must(t *testing.T, q task) outcome {
+func (s *sharer) must(t *testing.T, q task) report {
 	t.Helper()
 	a, err := s.try(q)
 	require.NoError(t, err)
@@ -78,10 +78,10 @@ func (s *sharer) must(t *testing.T, q task) outcome {
 }
 
 // together asks several processes at once. None may refuse.
-func together(t *testing.T, who []*sharer, q func(i int) task) []outcome {
+func together(t *testing.T, who []*sharer, q func(i int) task) []report {
 	t.Helper()
 	var wg sync.WaitGroup
-	all, errs := make([]outcome, len(who)), make([]error, len(who))
+	all, errs := make([]report, len(who)), make([]error, len(who))
 	for i, s := range who {
 		wg.Go(func() { all[i], errs[i] = s.try(q(i)) })
 	}
@@ -108,9 +108,9 @@ var mixes = []struct {
 	name string
 	who  []func(t *testing.T) *sharer
 }{
-	{"ours", []func(t *testing.T) *sharer{ours, ours, ours, ours}},
-	{"mixed", []func(t *testing.T) *sharer{ours, theirs, ours, theirs}},
-	{"mixed, theirs first", []func(t *testing.T) *sharer{theirs, ours, theirs, ours}},
+	{"ours", []func(t *testing.T) *sharer{ourSharer, ourSharer, ourSharer, ourSharer}},
+	{"mixed", []func(t *testing.T) *sharer{ourSharer, theirSharer, ourSharer, theirSharer}},
+	{"mixed, theirs first", []func(t *testing.T) *sharer{theirSharer, ourSharer, theirSharer, ourSharer}},
 }
 
 func eachMix(t *testing.T, test func(t *testing.T, path string, who []*sharer)) {
@@ -220,7 +220,7 @@ func TestSharingReadsAreWhole(t *testing.T) {
 	eachMix(t, func(t *testing.T, path string, who []*sharer) {
 		who[0].must(t, task{Do: "create_array", Path: path, Shape: []int64{4000}, Chunks: []int64{500}})
 		openAll(t, who[:2], path, "a", true)
-		readers := append([]*sharer{ours(t)}, who[3])
+		readers := append([]*sharer{ourSharer(t)}, who[3])
 		openAll(t, readers, path, "r", true)
 		all := together(t, append(who[:2:2], readers...), func(i int) task {
 			if i < 2 {

@@ -305,7 +305,12 @@ func (f *frame) rest(ctx context.Context) error {
 }
 
 // transient reports whether an error may be that of a state that does not
-// last: a writer is in the middle of it.
+// last: a writer is in the middle of it, and the bytes mean anything.
 func transient(err error) bool {
-	return errors.Is(err, fault.ErrCorrupt) || errors.Is(err, fault.ErrNotFound)
+	for _, kind := range []error{fault.ErrCorrupt, fault.ErrNotFound, fault.ErrUnsupported, fault.ErrLimit} {
+		if errors.Is(err, kind) {
+			return true
+		}
+	}
+	return false
 }
