@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/binary"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -14,7 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gridhold/gridhold/native/clock"
-	"github.com/gridhold/gridhold/native/file"
 	"github.com/gridhold/gridhold/sdk/fault"
 	"github.com/gridhold/gridhold/sdk/image"
 	"github.com/gridhold/gridhold/sdk/storage"
@@ -111,10 +108,7 @@ type desk struct {
 }
 
 func newDesk(t testing.TB, rows, cols int64) *desk {
-	dir := t.TempDir()
-	fs, err := file.OpenFS(dir)
-	require.NoError(t, err)
-	t.Cleanup(func() { fs.Close() })
+	dir, fs := deskFS(t)
 	return &desk{t, dir, fs, &raw{fs: fs, rows: rows, cols: cols}}
 }
 
@@ -141,9 +135,11 @@ func (d *desk) pixels(key string, version int, indices ...int64) []byte {
 
 // write makes a source of n images, in place of one that is there.
 func (d *desk) write(key string, version int, n int64) {
-	name := filepath.Join(d.dir, key)
-	require.NoError(d.t, os.MkdirAll(filepath.Dir(name), 0o777))
-	require.NoError(d.t, os.WriteFile(name, d.pixels(key, version, upTo(n)...), 0o666))
+	f, err := d.fs.Open(ctx, key, readWrite|storage.OpenCreate|storage.OpenTruncate)
+	require.NoError(d.t, err)
+	_, err = f.WriteAt(d.pixels(key, version, upTo(n)...), 0)
+	require.NoError(d.t, err)
+	require.NoError(d.t, f.Close())
 }
 
 func upTo(n int64) []int64 {
