@@ -47,7 +47,7 @@ func (v *view) special(kind blosc.Special, i int64) ([]byte, error) {
 // of them, or less.
 type stored struct {
 	io.ReaderAt
-	room int64
+	at, room int64 // at: in the data of a contiguous frame
 	io.Closer
 }
 
@@ -72,7 +72,7 @@ func (v *view) at(ctx context.Context, at int64) (stored, error) {
 			return stored{}, fault.At(fault.ErrCorrupt, "frame", "index", at, "a chunk outside the data")
 		}
 		room := v.PackedSize - at
-		return stored{io.NewSectionReader(v.file, v.where.off+v.HeaderLen+at, room), room, keep{}}, nil
+		return stored{io.NewSectionReader(v.file, v.where.off+v.HeaderLen+at, room), at, room, keep{}}, nil
 	}
 	if at > 1<<32-1 {
 		return stored{}, fault.New(fault.ErrCorrupt, "frame", "index", "a chunk of number "+strconv.FormatInt(at, 10))
@@ -86,7 +86,7 @@ func (v *view) at(ctx context.Context, at int64) (stored, error) {
 		f.Close()
 		return stored{}, err
 	}
-	return stored{f, info.Size, f}, nil
+	return stored{f, 0, info.Size, f}, nil
 }
 
 // chunkError says which chunk an error is about.
@@ -148,23 +148,29 @@ func (v *view) chunk(ctx context.Context, i int64, whole bool, o Options, do fun
 	if b == nil {
 		defer s.Close()
 	}
-	options := blosc.Options{TypeSize: v.TypeSize, Plugins: o.Plugins}
-	var c *blosc.Chunk
+	options := blosc.Options{TypeSize: v.TypeSize, Plugins: o.Plugins, Workers: o.Workers}
+	use := func(c *blosc.Chunk, err error) error {
+		if err == nil {
+			err = v.fits(c.Header(), i)
+		}
+		if err == nil {
+			err = do(c)
+		}
+		return err
+	}
+	if m, from, to, ok := v.window(s.at, s.room); ok && b == nil {
+		options.Workers = 0 // a fault is an error in this goroutine only
+		return chunkError(i, m.View(func(data []byte) error { return use(blosc.Open(data[from:to], options)) }))
+	}
 	switch {
 	case b != nil:
-		c, err = blosc.Open(b, options)
+		err = use(blosc.Open(b, options))
 	case whole:
 		if b, err = readChunk(s, 0, s.room, o.Limits.Chunk); err == nil {
-			c, err = blosc.Open(b, options)
+			err = use(blosc.Open(b, options))
 		}
 	default:
-		c, err = blosc.OpenAt(s, s.room, options)
-	}
-	if err == nil {
-		err = v.fits(c.Header(), i)
-	}
-	if err == nil {
-		err = do(c)
+		err = use(blosc.OpenAt(s, s.room, options))
 	}
 	return chunkError(i, err)
 }

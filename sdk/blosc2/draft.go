@@ -69,7 +69,9 @@ func (h *Header) params() blosc.Params {
 
 // encode makes a chunk of decoded bytes and adds it.
 func (d *draft) encode(ctx context.Context, data []byte) (int64, error) {
-	b, err := blosc.Encode(nil, data, d.params())
+	p := d.params()
+	p.Workers = d.f.o.Workers
+	b, err := blosc.Encode(nil, data, p)
 	if err != nil {
 		return 0, err
 	}

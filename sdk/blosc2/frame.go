@@ -42,6 +42,7 @@ func openFrame(ctx context.Context, where place, o Options) (*frame, error) {
 	if err != nil {
 		return nil, err
 	}
+	where.mapped = o.Map
 	b := &body{where: where, o: o, lock: lock, own: where.lock == nil, clock: o.clock(where.fs)}
 	f := &frame{b, where.hold}
 	if err := f.begin(ctx); err != nil {

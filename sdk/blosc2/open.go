@@ -39,7 +39,7 @@ func Open(ctx context.Context, fs storage.FS, name string, o Options) (Container
 	if info.Dir {
 		return openDirectory(ctx, fs, name, o)
 	}
-	f, err := fs.Open(ctx, name, storage.OpenRead)
+	f, err := openSource(ctx, fs, name, o)
 	if err != nil {
 		return nil, err
 	}

@@ -12,7 +12,12 @@ import (
 type Options struct {
 	Plugins blosc.Plugins // codecs and filters that are not built in
 	Limits  Limits
-	Workers int // chunks that one NDArray.Slice decodes at once; 0: 1
+	Workers int // chunks that one NDArray.Slice decodes at once, or blocks of one chunk; 0: 1
+	// Map maps files into memory to read them; chunks are decoded from there.
+	// A file that is cut meanwhile gives ErrIO. Not with Write or Locking:
+	// ErrInvalid; ErrUnsupported where there are no mappings. The files of a
+	// sparse frame's chunks are read.
+	Map bool
 	// Write opens for writing too. Without Locking one handle of a container
 	// writes at a time: nothing keeps two from losing each other's commits.
 	Write      bool
@@ -46,6 +51,12 @@ type Limits struct {
 }
 
 func (o Options) checked() (Options, error) {
+	if o.Map && (o.Write || o.Locking == Locked) {
+		return o, fault.New(fault.ErrInvalid, "blosc2", "options", "what is mapped is neither written to nor locked")
+	}
+	if o.Map {
+		o.Locking = Unlocked
+	}
 	for _, l := range []struct {
 		value *int64
 		zero  int64

@@ -20,6 +20,7 @@ type place struct {
 	off    int64      // of the frame in the file
 	size   int64      // of the part of the file that is the frame's; -1: all after off
 	sparse bool
+	mapped bool // see Options.Map
 	pinned bool // it is only read as it was when it was opened
 
 	// Of a frame that is a file of a store: the store's lock, the hold that has
@@ -56,7 +57,11 @@ func (p *place) open(ctx context.Context, write bool) (source, error) {
 	case write:
 		flags |= storage.OpenWrite
 	}
-	return p.fs.Open(ctx, p.main(), flags)
+	f, err := p.fs.Open(ctx, p.main(), flags)
+	if err != nil || !p.mapped {
+		return f, err
+	}
+	return mapFile(f, p.main())
 }
 
 // moved reports whether the name leads to another file by now than the one

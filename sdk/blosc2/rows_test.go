@@ -30,11 +30,13 @@ func BenchmarkRows(b *testing.B) {
 	require.NoError(b, err)
 	defer fs.Close()
 	for _, tc := range []struct {
-		name  string
-		shape blosc2.Shape
+		name   string
+		shape  blosc2.Shape
+		mapped bool
 	}{
-		{"blocks of 32 rows", blosc2.Shape{Chunks: []int64{4096, columns}, Blocks: []int64{32, columns}}},
-		{"blocks of 16 rows", blosc2.Shape{Chunks: []int64{4096, columns}, Blocks: []int64{16, columns}}},
+		{"blocks of 32 rows", blosc2.Shape{Chunks: []int64{4096, columns}, Blocks: []int64{32, columns}}, false},
+		{"mapped", blosc2.Shape{Chunks: []int64{4096, columns}, Blocks: []int64{32, columns}}, true},
+		{"blocks of 16 rows", blosc2.Shape{Chunks: []int64{4096, columns}, Blocks: []int64{16, columns}}, false},
 	} {
 		b.Run(tc.name, func(b *testing.B) {
 			tc.shape.Shape, tc.shape.DType = []int64{rows, columns}, "<f4"
@@ -43,6 +45,12 @@ func BenchmarkRows(b *testing.B) {
 			require.NoError(b, err)
 			defer a.Close()
 			require.NoError(b, a.SetSlice(b.Context(), nil, data))
+			if tc.mapped {
+				require.NoError(b, a.Close())
+				c, err := blosc2.Open(b.Context(), fs, tc.name, blosc2.Options{Map: true})
+				require.NoError(b, err)
+				a = c.(*blosc2.NDArray)
+			}
 			var dst []byte
 			b.ReportAllocs()
 			for b.Loop() {

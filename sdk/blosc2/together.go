@@ -26,7 +26,7 @@ func (g *gather) together(ctx context.Context, axes [][]cut, grid []int64) error
 	}
 	for range g.o.Workers {
 		own := *g
-		own.buf = nil
+		own.buf, own.o.Workers = nil, 0
 		wait.Add(1)
 		fault.Go(func() {
 			for at := range jobs {
