@@ -18,6 +18,9 @@ type LoaderOptions struct {
 	// Workers is how many images are read at a time, of all batches together.
 	// 0: 2.
 	Workers int
+	// Executor runs the workers of a batch besides the caller, which is one
+	// itself. nil: goroutines of the loader's own.
+	Executor Executor
 	// Type is what pixels are turned into; 0: they stay as they are stored.
 	// See image.Cast.
 	Type image.Type
@@ -46,6 +49,9 @@ func NewLoader(files image.ReaderProvider, o LoaderOptions) (*Loader, error) {
 	}
 	if o.OpenFiles <= 0 {
 		o.OpenFiles = 32
+	}
+	if o.Executor == nil {
+		o.Executor = goroutines{}
 	}
 	if o.Type != 0 && !o.Type.Valid() {
 		return nil, fault.New(fault.ErrInvalid, "loader", "", "not a type of pixels")
@@ -154,24 +160,41 @@ type batch struct {
 	order     []int32 // places in locations, ascending by location
 	next      atomic.Int64
 
-	mu  sync.Mutex
-	err error
+	mu      sync.Mutex
+	err     error
+	over    bool // who comes now finds nothing to do
+	helpers sync.WaitGroup
 }
 
 // portion is how many images a worker takes at a time.
 const portion = 8
 
+// goroutines is the executor that has as many as there are tasks.
+type goroutines struct{}
+
+func (goroutines) Execute(task func()) { fault.Go(task, func(error) {}) }
+
 func (b *batch) read() error {
-	var group sync.WaitGroup
 	for range min(b.o.Workers, (len(b.order)+portion-1)/portion) - 1 {
-		group.Add(1)
-		fault.Go(func() {
-			defer group.Done()
+		b.o.Executor.Execute(func() {
+			b.mu.Lock()
+			if b.over {
+				b.mu.Unlock()
+				return
+			}
+			b.helpers.Add(1)
+			b.mu.Unlock()
+			defer b.helpers.Done()
 			b.work()
-		}, b.fail)
+		})
 	}
 	b.work()
-	group.Wait()
+	// An executor may not have come to all of its tasks, or be waiting for
+	// this very call: who has not begun is not waited for.
+	b.mu.Lock()
+	b.over = true
+	b.mu.Unlock()
+	b.helpers.Wait()
 	return b.err
 }
 
@@ -186,6 +209,11 @@ func (b *batch) fail(err error) {
 
 // work takes portions until none is left.
 func (b *batch) work() {
+	defer func() {
+		if p := recover(); p != nil { // of a provider, most likely
+			b.fail(fault.Recovered(p))
+		}
+	}()
 	select {
 	case b.slots <- struct{}{}:
 	case <-b.ctx.Done():

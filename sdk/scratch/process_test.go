@@ -33,6 +33,7 @@ type job struct {
 	Budget    int64
 	RunLength int64
 	Seed      uint64
+	Waits     bool // between opening and reading, for goOn
 	Prefetch  bool
 	Crash     string // end at the n-th time that this point is passed: "point:n"
 }
@@ -73,6 +74,10 @@ func TestChild(t *testing.T) {
 	s, err := j.open(d, g)
 	require.NoError(t, err)
 	fmt.Println("open")
+	if j.Waits {
+		_, err := os.Stdin.Read(make([]byte, 1))
+		require.NoError(t, err)
+	}
 	if j.Prefetch {
 		require.NoError(t, PrefetchScratch(ctx, s, g, NewExecutor(2), nil).Wait(ctx))
 		fmt.Println("full")
@@ -92,6 +97,7 @@ func TestChild(t *testing.T) {
 // child is a process that does a job.
 type child struct {
 	*exec.Cmd
+	in  io.WriteCloser
 	out *bufio.Reader
 	err bytes.Buffer
 }
@@ -104,10 +110,18 @@ func start(t testing.TB, j job) *child {
 	c.Stderr = &c.err
 	out, err := c.StdoutPipe()
 	require.NoError(t, err)
+	c.in, err = c.StdinPipe()
+	require.NoError(t, err)
 	c.out = bufio.NewReader(out)
 	require.NoError(t, c.Start())
 	t.Cleanup(func() { c.Process.Kill() })
 	return c
+}
+
+// goOn lets a child go on that waits.
+func (c *child) goOn(t testing.TB) {
+	_, err := c.in.Write([]byte{'\n'})
+	require.NoError(t, err)
 }
 
 // lines waits until the child has written n lines more.

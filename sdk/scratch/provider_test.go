@@ -205,4 +205,3 @@ func (d *desk) directory(g *image.ImageLocationGrouping, runLength, budget int64
 	require.NoError(d.t, err)
 	return closing(d.t, s)
 }
-
