@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 
@@ -240,6 +241,18 @@ func (w *worker) do(q *task) (a report, err error) {
 			}
 			a.Data = append(a.Data, b[:8]...)
 		}
+	case "pack":
+		fs, name, _, err := q.place()
+		if err == nil {
+			err = w.now().(*blosc2.DictStore).ToB2Z(ctx, fs, name, true)
+		}
+		return a, err
+	case "start": // a process that ends when this one does
+		cmd := exec.Command("cat")
+		if _, err := cmd.StdinPipe(); err != nil {
+			return a, err
+		}
+		return a, cmd.Start()
 	case "hold":
 		w.hold, w.end, err = blosc2.Hold(ctx, w.c, storage.LockExclusive)
 	case "release":

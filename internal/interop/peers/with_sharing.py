@@ -19,13 +19,15 @@ class Worker:
         return {}
 
     def create_array(self, path, shape, chunks, locking=True, fill=0):
-        blosc2.full(tuple(shape), fill, dtype="i8", chunks=tuple(chunks), blocks=tuple(chunks), urlpath=path, mode="w",
-                    locking=locking, cparams=blosc2.CParams(codec=blosc2.Codec.LZ4, clevel=1, nthreads=1))
+        params = blosc2.CParams(codec=blosc2.Codec.LZ4, clevel=1, nthreads=1)
+        self.c = blosc2.full(tuple(shape), fill, dtype="i8", chunks=tuple(chunks), blocks=tuple(chunks), urlpath=path,
+                             mode="w", locking=locking, cparams=params)
         return {}
 
     def create_schunk(self, path, chunksize, meta=None, locking=True):
-        blosc2.SChunk(chunksize=chunksize, urlpath=path, mode="w", locking=locking, meta=meta or {},
-                      cparams=blosc2.CParams(codec=blosc2.Codec.LZ4, typesize=8, clevel=1, nthreads=1))
+        params = blosc2.CParams(codec=blosc2.Codec.LZ4, typesize=8, clevel=1, nthreads=1)
+        self.c = blosc2.SChunk(chunksize=chunksize, urlpath=path, mode="w", locking=locking, meta=meta or {},
+                               cparams=params)
         return {}
 
     # Writers of an array of one axis.
