@@ -167,6 +167,17 @@ class Peer:
 
         return each(jobs, one)
 
+    def sizes(self, dir, jobs):
+        """Packs files, a chunk each, and says how large the chunks are."""
+
+        def one(job):
+            with open(os.path.join(dir, job["name"]), "rb") as f:
+                data = f.read()
+            schunk = blosc2.SChunk(chunksize=len(data), data=data, cparams=cparams(job))
+            return {"packed": len(schunk.get_chunk(0))}
+
+        return each(jobs, one)
+
     def change(self, dir, jobs):
         def one(job):
             c = blosc2.open(os.path.join(dir, job["name"]), mode="a")
