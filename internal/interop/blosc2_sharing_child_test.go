@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -227,7 +226,8 @@ func (w *worker) do(q *task) (a report, err error) {
 		return q.times(func(i int) error { return w.frame().SetVLObject(ctx, q.Name, int64(i)) })
 	case "vlget":
 		v, err := w.frame().VLObject(ctx, q.Name)
-		return report{Text: fmt.Sprint(v)}, err
+		n, _ := v.(int64)
+		return report{N: int(n)}, err
 	case "meta":
 		text := q.Value.(string)
 		return a, w.frame().SetMetalayer(ctx, q.Name, append([]byte{0xa0 | byte(len(text))}, text...))
@@ -241,6 +241,8 @@ func (w *worker) do(q *task) (a report, err error) {
 			}
 			a.Data = append(a.Data, b[:8]...)
 		}
+	case "forever":
+		return a, w.forever(q)
 	case "pack":
 		fs, name, _, err := q.place()
 		if err == nil {
@@ -291,6 +293,43 @@ func (w *worker) open(q *task) (err error) {
 		w.c, err = blosc2.Open(w.ctx, fs, name, o)
 	}
 	return err
+}
+
+// forever works until it is killed, and says after each commit what it was.
+func (w *worker) forever(q *task) error {
+	out := json.NewEncoder(os.Stdout)
+	size := or(q.Size, 1000)
+	for i := 0; ; i++ {
+		n := or(q.Tag, 0)*1000000 + i
+		var err error
+		switch q.Kind {
+		case "append":
+			err = w.frame().AppendChunk(w.ctx, equalWords(size, int64(n)))
+		case "held":
+			err = w.frame().HoldingLock(w.ctx, func(ctx context.Context, held *blosc2.SChunk) error {
+				return held.AppendChunk(ctx, equalWords(size, int64(n)))
+			})
+		case "update":
+			err = w.frame().UpdateChunk(w.ctx, int64(i%4), equalWords(size, int64(n)))
+		case "vlmeta":
+			err = w.frame().SetVLObject(w.ctx, "k", int64(n))
+		case "read":
+			var b []byte
+			b, err = w.array().Slice(w.ctx, nil, nil)
+			if err == nil && !uniform(b) {
+				err = errors.New("items of two states")
+			}
+			if i > 0 && err == nil {
+				continue
+			}
+		}
+		if err != nil {
+			return err
+		}
+		if err := out.Encode(report{N: n}); err != nil {
+			return err
+		}
+	}
 }
 
 // settled reads slices of what had been there before the last growth.

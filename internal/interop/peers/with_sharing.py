@@ -131,7 +131,7 @@ class Worker:
         return {"data": protocol.pack_fixed(np.array([np.frombuffer(s.decompress_chunk(i), "i8")[0] for i in range(s.nchunks)], "i8"))}
 
     def vlget(self, name):
-        return {"text": repr(self.c.vlmeta[name])}
+        return {"n": self.c.vlmeta[name]}
 
     # Locks and states.
 
