@@ -9,27 +9,24 @@ import "encoding/binary"
 func PrefixLZ4(dst, src []byte) error {
 	at := 0
 	for p := 0; at < len(dst); {
+		at, p = lz4Sprint(dst, src, at, p)
 		if p >= len(src) {
 			return Corrupt("lz4", "ends early")
 		}
 		token := src[p]
 		p++
 		n := int(token >> 4)
-		if n < 15 && len(src)-p >= Wide && len(dst)-at >= Wide {
-			Copy16(dst[at:], src[p:])
-		} else {
-			if n == 15 {
-				var ok bool
-				if n, p, ok = lz4Length(n, src, p, len(src)); !ok {
-					return Corrupt("lz4", "a literal run is damaged")
-				}
+		if n == lz4Short {
+			var ok bool
+			if n, p, ok = lz4Length(n, src, p, len(src)); !ok {
+				return Corrupt("lz4", "a literal run is damaged")
 			}
-			n = min(n, len(dst)-at)
-			if n > len(src)-p {
-				return Corrupt("lz4", "a literal run passes the end of the input")
-			}
-			copy(dst[at:], src[p:p+n])
 		}
+		n = min(n, len(dst)-at)
+		if n > len(src)-p {
+			return Corrupt("lz4", "a literal run passes the end of the input")
+		}
+		copy(dst[at:], src[p:p+n])
 		at += n
 		p += n
 		if at == len(dst) {
@@ -41,7 +38,7 @@ func PrefixLZ4(dst, src []byte) error {
 		distance := int(binary.LittleEndian.Uint16(src[p:]))
 		p += 2
 		n = int(token & 15)
-		if n == 15 {
+		if n == lz4Short {
 			var ok bool
 			if n, p, ok = lz4Length(n, src, p, len(src)*255); !ok {
 				return Corrupt("lz4", "a match length is damaged")
@@ -51,13 +48,35 @@ func PrefixLZ4(dst, src []byte) error {
 		if distance == 0 || distance > at {
 			return Corrupt("lz4", "a match begins before the output")
 		}
-		if n <= Wide && distance >= Wide && len(dst)-at >= Wide {
-			Copy16(dst[at:], dst[at-distance:])
-		} else {
-			n = min(n, len(dst)-at)
-			Repeat(dst, at, distance, n)
-		}
+		n = min(n, len(dst)-at)
+		Repeat(dst, at, distance, n)
 		at += n
 	}
 	return nil
+}
+
+// lz4Sprint decodes short sequences as long as there are some and enough of src
+// and dst to copy without asking. FillLZ4After has the same loop in place, where
+// a call costs.
+func lz4Sprint(dst, src []byte, at, p int) (int, int) {
+	for p <= len(src)-lz4In && at <= len(dst)-lz4Out {
+		token := src[p]
+		n, m := int(token>>4), int(token&15)
+		if n == lz4Short {
+			break
+		}
+		*(*[Wide]byte)(dst[at:]) = *(*[Wide]byte)(src[p+1:])
+		distance := int(binary.LittleEndian.Uint16(src[p+1+n:]))
+		if m == lz4Short || distance < lz4Near || distance > at+n {
+			break
+		}
+		p += n + 3
+		at += n
+		to, from := dst[at:at+18], dst[at-distance:]
+		binary.LittleEndian.PutUint64(to, binary.LittleEndian.Uint64(from))
+		binary.LittleEndian.PutUint64(to[8:], binary.LittleEndian.Uint64(from[8:]))
+		binary.LittleEndian.PutUint16(to[16:], binary.LittleEndian.Uint16(from[16:]))
+		at += m + lz4MinMatch
+	}
+	return at, p
 }
