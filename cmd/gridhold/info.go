@@ -28,6 +28,9 @@ func (s *source) describe(ctx context.Context) (json.RawMessage, error) {
 	if s.container != nil {
 		return s.container.describe(ctx)
 	}
+	if s.images != nil {
+		return s.images.describe(ctx)
+	}
 	return s.engine.describe(ctx, s.store, s.path)
 }
 

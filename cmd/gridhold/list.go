@@ -13,8 +13,11 @@ import (
 )
 
 func newList(g *globals) *cobra.Command {
-	return command(g, "ls", "List the arrays and groups of a group, or the keys of a store", "",
+	return command(g, "ls", "List the arrays and groups of a group, the keys of a store, the images of a stack or table", "",
 		func(ctx context.Context, c *cobra.Command, s *source) error {
+			if s.images != nil {
+				return s.images.list(ctx, c.OutOrStdout(), g.json)
+			}
 			entries, err := s.list(ctx)
 			if err != nil {
 				return err

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"io"
 
 	"github.com/spf13/cobra"
@@ -11,6 +12,7 @@ import (
 
 func newRead(g *globals) *cobra.Command {
 	var region, subchunk, chunk, file string
+	var number int64
 	var encoded, npy bool
 	c := command(g, "read", "Write elements of an array", `Write elements of an array as raw bytes: C order, little endian, bool one byte,
 complex re then im. The whole array, unless a flag selects.
@@ -32,6 +34,20 @@ the array's edge.`,
 				return usagef("--encoded and --npy exclude each other")
 			case encoded && sel.subchunk == nil && sel.chunk == nil:
 				return usagef("--encoded goes with --subchunk or --chunk")
+			}
+			k := &number
+			if !c.Flags().Changed("image") {
+				k = nil
+			}
+			switch {
+			case s.images == nil && k != nil:
+				return usagef("--image goes with image files and tables of images")
+			case s.images != nil:
+				b, dataType, done, err := s.images.block(ctx, sel, k)
+				if err != nil {
+					return err
+				}
+				return errors.Join(b.writeTo(ctx, file, c.OutOrStdout(), npy, dataType), done())
 			}
 			if s.container != nil {
 				b, dataType, err := s.container.block(sel, encoded)
@@ -70,6 +86,7 @@ the array's edge.`,
 	f.StringVar(&region, "region", "", "elements `a:b,c:d`, an axis each; : is all of an axis, k is k:k+1")
 	f.StringVar(&subchunk, "subchunk", "", "subchunk `i,j` of the subchunk grid, or its number")
 	f.StringVar(&chunk, "chunk", "", "chunk (a whole shard) `i,j` of the chunk grid, or its number")
+	f.Int64Var(&number, "image", 0, "image `k` of a file of images, or of what row k of a table names; both count from 0")
 	f.BoolVar(&encoded, "encoded", false, "the bytes of the subchunk or chunk as they are stored")
 	f.BoolVar(&npy, "npy", false, "put a NumPy header in front")
 	f.StringVarP(&file, "output", "o", "", "write to `FILE`, which appears when it is whole")

@@ -16,6 +16,7 @@ type globals struct {
 	json         bool
 	path         string
 	key          string
+	root         string
 	compileCache string
 	index        string
 	explain      bool
@@ -30,7 +31,8 @@ func newRoot() *cobra.Command {
 		Long: `Look into big arrays: what they are, single blocks of them, whether they are whole.
 
 A URL is a path, file://, http(s)://, s3:// or zip:// with a path or URL of an archive. It names a Zarr array or group,
-or a Blosc2 container; --path leads on from there to a node inside the group,
+a Blosc2 container, a stack of images (MRC) or a table of images (STAR, .cs);
+--path leads on from there to a node inside the group,
 --key to what lies under a key of a store.
 
 Exit status: 0 fine, 1 failed, 2 wrong usage, 3 found damage.`,
@@ -43,6 +45,7 @@ Exit status: 0 fine, 1 failed, 2 wrong usage, 3 found damage.`,
 	f.BoolVar(&g.json, "json", false, "print descriptions as JSON")
 	f.StringVar(&g.path, "path", "", "node inside the group that URL names")
 	f.StringVar(&g.key, "key", "", "key inside the Blosc2 store that URL names")
+	f.StringVar(&g.root, "root", "", "`directory` that the paths in a table of images begin in; else the first that has the file: the working directory, the table's, those above it")
 	f.StringVar(&g.compileCache, "compile-cache", "auto", "`directory` for the compiled sandbox; auto: the user's cache directory; none")
 	root.AddCommand(newInfo(g), newRead(g), newVerify(g), newList(g), newCopy(g), newIndex(g))
 	return root

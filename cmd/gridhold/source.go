@@ -10,14 +10,15 @@ import (
 )
 
 // source is what the user named: a store, a node in it, and the engine that
-// reads them; or a container.
+// reads them; or a container; or images.
 type source struct {
 	store  storage.Store
 	closer io.Closer // of what the store stands on
 	path   string    // of the node; "": the root
 	engine engine
 
-	container *container // nil: a store of Zarr
+	container *container // nil: a store of Zarr, or images
+	images    *images    // nil: none
 	damage    error      // that the container could not be opened for
 }
 
@@ -29,6 +30,13 @@ func open(ctx context.Context, g *globals, name string) (*source, error) {
 	}
 	if c != nil {
 		return &source{closer: c, engine: machine{}, container: c}, nil
+	}
+	m, err := openImages(ctx, g, name)
+	if err != nil {
+		return nil, err
+	}
+	if m != nil {
+		return &source{closer: m, engine: machine{}, images: m}, nil
 	}
 	if g.key != "" {
 		return nil, usagef("--key goes with Blosc2 stores")

@@ -42,6 +42,9 @@ func (s *source) verify(ctx context.Context) (checked int64, damaged []zarr.Dama
 	if s.container != nil {
 		return s.container.verify(ctx)
 	}
+	if s.images != nil {
+		return s.images.verify(ctx)
+	}
 	return s.engine.verify(ctx, s.store, s.path)
 }
 
