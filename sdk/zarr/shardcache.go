@@ -138,6 +138,11 @@ func shardIndex(ctx context.Context, c *ShardCache, ref shardRef) (*ShardIndex, 
 	if !ours.Load() {
 		ref.from.trace.Done(storage.Waited, ref.from.key, 0, began, nil)
 	}
+	if err != nil {
+		if ended := storage.Ended(ctx, ref.from.key); ended != nil {
+			return nil, ended // the cache gives the context's own error
+		}
+	}
 	return x, err
 }
 
