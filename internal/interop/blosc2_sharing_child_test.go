@@ -65,6 +65,7 @@ type worker struct {
 	c    blosc2.Container
 	end  func() error
 	hold blosc2.Container
+	leaf *blosc2.NDArray
 }
 
 func serveSharing(string) {
@@ -263,7 +264,9 @@ func (w *worker) do(q *task) (a report, err error) {
 	case "refresh":
 		a.Changed, err = w.frame().Refresh(ctx)
 		a.N = int(w.frame().NumChunks())
-	case "put", "drop", "swap", "keys", "values":
+	case "leaf":
+		a.Data, err = w.leaf.Slice(ctx, nil, nil)
+	case "put", "drop", "swap", "keys", "values", "get":
 		return w.keyed(q, value)
 	default:
 		err = errors.New("no such task: " + q.Do)
@@ -341,7 +344,13 @@ func (w *worker) settled(q *task) (a report, err error) {
 			a.Errors, a.Text = a.Errors+1, err.Error()
 			continue
 		}
-		if end = max(end, w.array().Shape().Shape[0]-size); end <= 0 {
+		now := w.array().Shape().Shape[0]
+		if !or(q.Hold, false) {
+			now -= size
+		} else if now%size != 0 {
+			a.Bad++
+		}
+		if end = max(end, now); end <= 0 {
 			continue
 		}
 		i := rand.Int64N(end)
@@ -403,6 +412,12 @@ func (w *worker) keyed(q *task, value int64) (a report, err error) {
 		})
 	case "keys":
 		a.Names, err = s.Keys(w.ctx)
+		return a, err
+	case "get":
+		leaf, err := s.Get(w.ctx, q.Key)
+		if err == nil {
+			w.leaf = leaf.(*blosc2.NDArray)
+		}
 		return a, err
 	}
 	for range or(q.Count, 1) {

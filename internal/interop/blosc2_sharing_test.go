@@ -186,7 +186,8 @@ func TestSharingIncrements(t *testing.T) {
 }
 
 // One process grows an array and three read what had been there before: nobody
-// reads a wrong item, no error reaches a caller.
+// reads a wrong item, no error reaches a caller. With locking a batch is fully
+// there or not at all.
 func TestSharingGrowth(t *testing.T) {
 	const size = 10
 	for _, locking := range []bool{false, true} {
@@ -198,9 +199,9 @@ func TestSharingGrowth(t *testing.T) {
 				openAll(t, who[1:], path, "r", locking)
 				all := together(t, who, func(i int) task {
 					if i == 0 {
-						return task{Do: "grow", Count: grown, Size: ptr(size)}
+						return task{Do: "grow", Count: grown, Size: ptr(size), Hold: &locking}
 					}
-					return task{Do: "settled", Count: reads, Size: ptr(size), Until: ptr(int64(*grown * size))}
+					return task{Do: "settled", Count: reads, Size: ptr(size), Until: ptr(int64(*grown * size)), Hold: &locking}
 				})
 				for i, a := range all[1:] {
 					s := who[i+1]

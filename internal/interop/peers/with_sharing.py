@@ -2,7 +2,7 @@
 of sharing. The process of Gridhold that takes the same requests is in
 blosc2_sharing_child_test.go."""
 
-import os
+import contextlib
 import random
 
 import blosc2
@@ -59,19 +59,20 @@ class Worker:
             self.c[:] = tag + i + 1
         return {"n": count}
 
-    def grow(self, count, size):
+    def grow(self, count, size, hold=False):
         """Grows the array by size items at a time; item i is i."""
         for _ in range(count):
-            n = self.c.shape[0]
-            self.c.resize((n + size,))
-            self.c[n:] = np.arange(n, n + size)
+            with self.c.holding_lock() if hold else contextlib.nullcontext():
+                n = self.c.shape[0]
+                self.c.resize((n + size,))
+                self.c[n:] = np.arange(n, n + size)
         return {"n": count}
 
     # Readers.
 
-    def settled(self, count, size, until):
+    def settled(self, count, size, until, hold=False):
         """Reads slices of what had been there before the last growth, until there have been count reads and there are
-        until items."""
+        until items. hold: the last growth is there too, all of it."""
         bad = errors = n = 0
         text = ""
         settled = 0
@@ -79,7 +80,8 @@ class Worker:
             n += 1
             try:
                 self.c.refresh()
-                end = self.c.shape[0] - size
+                end = self.c.shape[0] - (0 if hold else size)
+                bad += hold and end % size != 0
                 if end <= 0:
                     continue
                 settled = max(settled, end)
@@ -154,7 +156,7 @@ class Worker:
     def store(self, path, mode="a", kind="dict", locking=True, threshold=None):
         make = {"dict": blosc2.DictStore, "tree": blosc2.TreeStore, "embed": blosc2.EmbedStore}[kind]
         if kind == "embed":
-            self.c = make(urlpath=path, mode=mode, locking=locking)
+            self.c = make(urlpath=path, mode=mode, storage=blosc2.Storage(urlpath=path, mode=mode, locking=locking))
         else:
             self.c = make(path, mode=mode, locking=locking, threshold=threshold)
         return {}
