@@ -101,14 +101,10 @@ func (p *patches) check(at image.ImageLocation, dst []byte, centres [][]int64) e
 // cut copies what of a patch lies in the image, from axis on.
 func (p *patches) cut(patch, pixels []byte, axis int, centre []int64) error {
 	begin := centre[axis] - p.extent[axis]/2 // of the patch, in the image
-	if begin > centre[axis] {                // far below what can be
-		return nil
+	if begin > centre[axis] || begin >= p.shape[axis] || begin <= -p.extent[axis] {
+		return nil // all of it lies outside; the first says so of sums that wrap
 	}
-	lo, hi := max(begin, 0), min(p.extent[axis], p.shape[axis]-begin)
-	if begin > p.shape[axis] || begin < -p.extent[axis] || hi <= lo-begin {
-		return nil
-	}
-	hi += begin
+	lo, hi := max(begin, 0), min(begin+p.extent[axis], p.shape[axis])
 	in, out := int64(len(pixels))/p.shape[axis], int64(len(patch))/p.extent[axis]
 	if axis == len(p.shape)-1 {
 		return image.Cast(patch[(lo-begin)*out:(hi-begin)*out], p.to, pixels[lo*in:hi*in], p.from)
