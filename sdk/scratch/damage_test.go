@@ -124,7 +124,7 @@ func TestCutMeanwhile(t *testing.T) {
 // Pages that were lost, as by a loss of power: holes in published runs.
 func TestLostPages(t *testing.T) {
 	for _, tc := range []struct {
-		verify      Verify
+		verify      VerifyWhen
 		first, then string
 		again       int64
 	}{

@@ -5,6 +5,7 @@ import (
 	"iter"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/gridhold/gridhold/sdk/fault"
@@ -65,6 +66,12 @@ func (k *key) runAt(pos int64) run {
 	from := i * k.perRun
 	count := min(k.perRun, k.held-from)
 	return run{k, k.first + i, from, count, k.off + i*k.stride, count * k.imageBytes()}
+}
+
+// String names the run by its key and its first and last image.
+func (r run) String() string {
+	first, last := r.key.index(r.pos), r.key.index(r.pos+r.count-1)
+	return r.key.name + " " + strconv.FormatInt(first, 10) + "-" + strconv.FormatInt(last, 10)
 }
 
 // end is where the run ends, in bytes from the first byte of the data. A run

@@ -28,7 +28,7 @@ type Options struct {
 	// taking in ends there as on a full disk. 0: none.
 	KeepFree int64
 	// Verify says when what lies in a file is held against its checksum.
-	Verify Verify
+	Verify VerifyWhen
 	// Boot names this run of the system, for VerifyRestart
 	// (/proc/sys/kernel/random/boot_id).
 	Boot string
@@ -65,14 +65,14 @@ func (o Options) parallel() int {
 	return o.Parallel
 }
 
-// Verify says when a run of a file is held against its checksum. A run whose
+// VerifyWhen says when a run of a file is held against its checksum. A run whose
 // checksum is wrong is taken in anew.
-type Verify uint8
+type VerifyWhen uint8
 
 const (
 	// VerifyFirst checks a run when this process reads it for the first time:
 	// whatever happened to the file before is found.
-	VerifyFirst Verify = iota
+	VerifyFirst VerifyWhen = iota
 	// VerifyAlways checks it at every read.
 	VerifyAlways
 	// VerifyRestart is VerifyFirst, but for a file of which all was written
