@@ -31,8 +31,9 @@ type body struct {
 	mu    sync.RWMutex // held shared by those who use the view and its file
 	view  *view        // nil: closed
 	tick  uint64
-	dirty bool // committed to and not synced
-	past  past // states before
+	dirty bool  // committed to and not synced
+	past  past  // states before
+	again again // the block that was read last
 	seen  atomic.Pointer[look]
 	named atomic.Int64 // when the name was last seen to lead to the file; see fresh
 }

@@ -53,7 +53,7 @@ func (a *NDArray) DType() DType {
 func (a *NDArray) Slice(ctx context.Context, spans []Span, dst []byte) ([]byte, error) {
 	out := dst
 	err := a.s.f.read(ctx, func(v *view) (err error) {
-		g := gather{view: v, o: a.s.f.o, spans: spans}
+		g := gather{view: v, o: a.s.f.o, spans: spans, again: &a.s.f.again}
 		if spans == nil {
 			g.spans = v.shape.all()
 		}
@@ -77,6 +77,7 @@ type gather struct {
 	pitch []int64 // bytes in dst from an item to the next along each axis
 	dst   []byte
 	buf   []byte // a block
+	again *again // nil: nothing is kept
 }
 
 // size checks the spans and returns the bytes of the result.
@@ -132,13 +133,13 @@ func (g *gather) fromChunk(ctx context.Context, i int64, in []cut) error {
 		if h := c.Header(); int64(h.BlockSize) != blockSize*g.dtype.size && h.Special == blosc.NotSpecial && !h.Stored {
 			return corrupt(-1, "has blocks of "+strconv.Itoa(h.BlockSize)+" bytes, which are not those of the array")
 		}
-		return each(axes, func(at []cut) error { return g.fromBlock(c, int(number(at, grid)), at) })
+		return each(axes, func(at []cut) error { return g.fromBlock(c, i, int(number(at, grid)), at) })
 	})
 }
 
 // fromBlock copies what is selected of a block. Of the block it decodes what
 // lies between the first and the last of these items.
-func (g *gather) fromBlock(c *blosc.Chunk, i int, at []cut) error {
+func (g *gather) fromBlock(c *blosc.Chunk, key int64, i int, at []cut) error {
 	k, to, from := g.box(at)
 	blocks, _ := product(g.shape.Blocks)
 	start := int64(i) * blocks * g.dtype.size
@@ -148,6 +149,11 @@ func (g *gather) fromBlock(c *blosc.Chunk, i int, at []cut) error {
 		return nil
 	}
 	first, last := k.reach(from)
+	if plain, unlock := g.again.block(c, key, i, last-first); plain != nil {
+		k.copy(g.dst, plain, to, from, 0)
+		unlock()
+		return nil
+	}
 	if k.flat() {
 		_, err := c.DecodeRange(int(start+first), int(start+last), g.dst[to:to:to+last-first])
 		return err

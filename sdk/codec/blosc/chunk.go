@@ -189,6 +189,11 @@ func (c *Chunk) end(i int) int {
 	case !c.apart:
 		return c.h.PackedSize
 	}
+	return c.bound(i)
+}
+
+// bound is where block i ends, looked for.
+func (c *Chunk) bound(i int) int {
 	at, next := c.begin(i), c.h.PackedSize
 	for k := range c.h.Blocks() {
 		if other := c.begin(k); other > at && other < next {

@@ -176,6 +176,11 @@ func (c *Chunk) block(dst []byte, i int, s *scratch) error {
 	if err != nil {
 		return err
 	}
+	return c.unpackInto(dst, src, i, s)
+}
+
+// unpackInto decodes block i, with which src begins.
+func (c *Chunk) unpackInto(dst, src []byte, i int, s *scratch) error {
 	// Filters move the bytes from one buffer to the other and back: begin
 	// where the last one ends in dst.
 	steps := c.steps(len(dst))
