@@ -65,3 +65,10 @@ func (s *Sandbox) Trap() error {
 
 // PrepareCache is what New does to a compile cache before it uses it.
 var PrepareCache = prepareCache
+
+// Files is how many files the instance has open.
+func (s *Sandbox) Files() int {
+	in := <-s.turns
+	defer s.put(in)
+	return len(in.files.byID)
+}

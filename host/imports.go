@@ -34,6 +34,25 @@ func (s *Sandbox) export(ctx context.Context) error {
 		"cancel":       {1, cancel},
 		"tick":         {1, tick},
 		"error_detail": {3, errorDetail},
+
+		"open":       {3, onPath(true, openPath)},
+		"stat":       {3, onPath(true, statPath)},
+		"rename":     {2, onPath(false, renamePath)},
+		"remove":     {2, onPath(false, removePath)},
+		"mkdir":      {2, onPath(false, mkdirPath)},
+		"list_dir":   {3, onPath(true, listDirPath)},
+		"sync_dir":   {2, onPath(false, syncDirPath)},
+		"statfs":     {3, onPath(true, statFSPath)},
+		"stat_file":  {3, onFile(statFile)},
+		"read_at":    {6, onFile(readAt)},
+		"write_at":   {6, onFile(writeAt)},
+		"truncate":   {4, onFile(truncate)},
+		"sync":       {2, onFile(syncFile)},
+		"close":      {2, closeFile},
+		"allocate":   {6, onFile(allocateFile)},
+		"punch":      {6, onFile(punchFile)},
+		"lock_range": {5, onFile(lockRange)},
+		"copy":       {3, copyFile},
 	} {
 		params := make([]api.ValueType, f.params)
 		for i := range params {

@@ -44,6 +44,7 @@ type instance struct {
 	ctx callContext
 	// handles are what was opened on this instance, by what opened it.
 	handles map[opener]uint32
+	files   openFiles
 	details map[uint32]error // failures by token, until the guest asks
 	last    lastRead
 	scratch []byte // of the request in the making
@@ -131,6 +132,7 @@ func (in *instance) kill() {
 		_ = in.module.Close(context.Background())
 	}
 	in.module, in.memory = nil, nil
+	in.files.close()
 	clear(in.handles)
 	clear(in.details)
 }

@@ -190,19 +190,25 @@ func list(c *callContext, args []uint64) (int32, error) {
 	if err != nil {
 		return 0, err
 	}
+	return putNames(buf, info, 32, names), nil
+}
+
+// putNames packs names: u32 length, UTF-8. Where they need more room, how much
+// goes to answer[at:].
+func putNames(buf, answer []byte, at int, names []string) int32 {
 	need := 0
 	for _, name := range names {
 		need += 4 + len(name)
 	}
 	if need > len(buf) {
-		putNeed(info, int64(need))
-		return int32(fault.CodeTooSmall), nil
+		binary.LittleEndian.PutUint64(answer[at:], uint64(need))
+		return int32(fault.CodeTooSmall)
 	}
 	for _, name := range names {
 		binary.LittleEndian.PutUint32(buf, uint32(len(name)))
 		buf = buf[4+copy(buf[4:], name):]
 	}
-	return int32(need), nil
+	return int32(need)
 }
 
 // putInfo fills in gh_info for bytes that were read.

@@ -56,6 +56,7 @@ type Sandbox struct {
 	cache   wazero.CompilationCache
 	codecs  codecs
 	stores  stores
+	systems systems
 
 	// turns holds the instance while no call uses it: who takes it owns it
 	// until he puts it back. More than one of them makes a pool.

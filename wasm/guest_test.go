@@ -69,6 +69,14 @@ func newGuest(t *testing.T, store *storage.Memory) *guest {
 	add("cancel", 1, g.cancel)
 	add("tick", 1, func([]uint64) int32 { return 0 })
 	add("error_detail", 3, func([]uint64) int32 { return 0 })
+	for params, names := range map[int][]string{
+		2: {"rename", "remove", "mkdir", "sync_dir", "sync", "close"}, 3: {"open", "stat", "list_dir", "statfs", "stat_file", "copy"},
+		4: {"truncate"}, 5: {"lock_range"}, 6: {"read_at", "write_at", "allocate", "punch"},
+	} {
+		for _, name := range names {
+			add(name, params, unsupported)
+		}
+	}
 	b.NewFunctionBuilder().WithGoModuleFunction(api.GoModuleFunc(func(context.Context, api.Module, []uint64) {}), i32(3), nil).Export("log")
 	_, err := b.Instantiate(ctx)
 	require.NoError(t, err)

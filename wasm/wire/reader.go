@@ -66,3 +66,6 @@ func (r *Reader) take(n int) []byte {
 	r.rest = r.rest[n:]
 	return b
 }
+
+// Bytes takes n bytes, without a copy.
+func (r *Reader) Bytes(n uint32) []byte { return r.take(int(min(n, 1<<31-1))) }

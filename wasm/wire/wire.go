@@ -10,7 +10,7 @@ package wire
 // The version of the ABI.
 const (
 	Major = 1
-	Minor = 1
+	Minor = 2
 )
 
 // Pending is what an import answers when the answer comes later.
@@ -34,6 +34,11 @@ const (
 	KindLocate          = 14
 	KindReadSubchunks   = 15
 	KindLocateSubchunks = 16
+	KindContainerOpen   = 17
+	KindContainerCreate = 18
+	KindContainerRead   = 19
+	KindContainerWrite  = 20
+	KindContainerDo     = 21
 )
 
 // KindName is the name of a kind of operation, "" of one that is not known.
@@ -49,6 +54,8 @@ var kindNames = [...]string{
 	KindCacheInvalidate: "cache_invalidate", KindReadSubchunk: "read_subchunk", KindReadEncoded: "read_encoded",
 	KindReadRegion: "read_region", KindShardTable: "shard_table", KindDecode: "decode", KindVerify: "verify", KindList: "list",
 	KindLocate: "locate", KindReadSubchunks: "read_subchunks", KindLocateSubchunks: "locate_subchunks",
+	KindContainerOpen: "container_open", KindContainerCreate: "container_create", KindContainerRead: "container_read",
+	KindContainerWrite: "container_write", KindContainerDo: "container_do",
 }
 
 // Flags of requests.
@@ -147,8 +154,7 @@ type Fetch struct {
 	Status, AnswerLen, Flags                          uint32
 }
 
-// Info is gh_info. The fields that version 1.0 does not use are reserved
-// for the ports of files.
+// Info is gh_info. MTimeNS, Dev, Ino and Kind are not used.
 type Info struct {
 	Size, MTimeNS, Dev, Ino, Need int64
 	Kind, VerLen                  uint32

@@ -10,7 +10,7 @@ import (
 // The sizes and offsets are those of docs/abi.md.
 func TestLayouts(t *testing.T) {
 	sizes := map[any]uintptr{
-		Mailbox{}: 60, Completion{}: 8, Result{}: 48, Read{}: 32, Range{}: 32, List{}: 20, Fetch{}: 52, Info{}: 184,
+		Mailbox{}: 60, Completion{}: 8, Result{}: 48, Read{}: 32, Range{}: 32, List{}: 20, Fetch{}: 52, Info{}: 184, Path{}: 32, Copy{}: 32, Stat{}: 64,
 	}
 	for v, want := range sizes {
 		require.Equal(t, want, reflect.TypeOf(v).Size(), "%T", v)
@@ -30,6 +30,8 @@ func TestLayouts(t *testing.T) {
 	require.EqualValues(t, 40, offset(Fetch{}, "Status"))
 	require.EqualValues(t, 48, offset(Info{}, "Ver"))
 	require.EqualValues(t, 176, offset(Info{}, "ID"))
+	require.EqualValues(t, 56, offset(Stat{}, "Kind"))
+	require.EqualValues(t, 24, offset(Copy{}, "File"))
 }
 
 func TestReader(t *testing.T) {

@@ -1,8 +1,8 @@
-// The numbers of docs/abi.md, version 1.1: the one place in this binding that
+// The numbers of docs/abi.md, version 1.2: the one place in this binding that
 // knows offsets and codes.
 
 /** The version of the ABI that this binding speaks: a guest has to have the same major number, and at least this minor one. */
-export const ABI = { major: 1, minor: 1 } as const;
+export const ABI = { major: 1, minor: 2 } as const;
 
 /** What an import answers when it will complete its token later. */
 export const PENDING = -0x8000_0000;
@@ -22,6 +22,11 @@ export const Kind = {
   list: 13,
   readSubchunks: 15,
   locateSubchunks: 16,
+  containerOpen: 17,
+  containerCreate: 18,
+  containerRead: 19,
+  containerWrite: 20,
+  containerDo: 21,
 } as const;
 
 export type Kind = (typeof Kind)[keyof typeof Kind];
@@ -83,6 +88,30 @@ export const FETCH_CUT = 1;
 
 /** Offsets of `gh_info`, and how long a version may be. */
 export const Info = { size: 0, need: 32, verLen: 44, ver: 48, verCap: 128, id: 176, minLen: 180 } as const;
+
+/** Offsets of `gh_path`. */
+export const Path = { fs: 0, flags: 4, name: 8, nameLen: 12, to: 16, toLen: 20, buf: 24, cap: 28 } as const;
+
+/** Offsets of `gh_stat`, and the kinds in it. */
+export const Stat = { size: 0, kind: 56, id: 60, isFile: 1, isDirectory: 2 } as const;
+
+/** What `container_read` reads. */
+export const ContainerRead = { slice: 0, bytes: 1, chunk: 2, encoded: 3, vlmeta: 4, metalayer: 5, little: 256 } as const;
+
+/** What `container_write` writes. */
+export const ContainerWrite = {
+  slice: 0,
+  append: 1,
+  addChunk: 2,
+  insert: 3,
+  update: 4,
+  delete: 5,
+  resize: 6,
+  special: 7,
+  vlmeta: 8,
+  metalayer: 9,
+  dropVlmeta: 10,
+} as const;
 
 /** Codes of errors by name; `codeName` is the reverse. */
 export const Code = {

@@ -249,7 +249,7 @@ export function failure(item: string, error: unknown): GridholdError {
   return new IOError(`${item}: ${message}`, detail);
 }
 
-function leadsOut(key: string): NotAllowedError {
+export function leadsOut(key: string): NotAllowedError {
   return new NotAllowedError(`${key}: leads out of the store`, { item: key });
 }
 

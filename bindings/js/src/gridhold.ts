@@ -4,6 +4,7 @@ import { Kind } from './abi.js';
 import { GridArray, type ArrayInfo } from './array.js';
 import type { Codecs } from './codecs.js';
 import { ClosedError, InvalidError, LimitError, StaleError } from './errors.js';
+import { SystemTable } from './files.js';
 import { GridGroup, type GroupInfo } from './group.js';
 import { Guest } from './guest.js';
 import { Handle } from './handle.js';
@@ -86,6 +87,7 @@ export class Gridhold {
     const module = await compile(options.wasm, memory);
     const gridhold = new Gridhold(module, memory, {
       stores: new StoreTable(),
+      systems: new SystemTable(),
       // Called as a plain function: the platform's fetch refuses any other `this`.
       fetch: options.fetch ?? ((input, init) => fetch(input, init)),
       codecs: options.strict ? {} : (options.codecs ?? {}),

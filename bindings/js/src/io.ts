@@ -8,6 +8,7 @@
 
 import { Code, Fetch, FETCH_CUT, Info, List, PENDING, Range, Read } from './abi.js';
 import { openCodec, type Codecs, type OpenCodec } from './codecs.js';
+import { Files, type SystemTable } from './files.js';
 import { GridholdError, IOError, InternalError, InvalidError, LimitError, StaleError, UnsupportedError } from './errors.js';
 import type { Memory } from './memory.js';
 import type { ByteRange, ReadAnswer, Store, StoreTable } from './store.js';
@@ -15,6 +16,7 @@ import type { ByteRange, ReadAnswer, Store, StoreTable } from './store.js';
 /** What an instance is given by its host. */
 export interface Outside {
   stores: StoreTable;
+  systems: SystemTable;
   fetch: typeof fetch;
   codecs: Codecs;
   log: (level: number, text: string) => void;
@@ -48,6 +50,8 @@ export class Io {
   #pending = new Map<number, Pending>();
   #later: (() => void)[] = [];
   #codecs = new Map<number, OpenCodec>();
+  /** The files that the instance has open. */
+  readonly files: Files;
   #failures = new Map<number, GridholdError>();
   #encoder = new TextEncoder();
   #thrown: { text: string; error: unknown }[] = [];
@@ -57,6 +61,7 @@ export class Io {
     this.#memory = memory;
     this.#outside = outside;
     this.#complete = complete;
+    this.files = new Files(memory, (id) => outside.systems.get(id));
   }
 
   /** The functions of the import module `gridhold`. None of them throws. */
@@ -71,6 +76,7 @@ export class Io {
         this.#now(token, () => this.#openCodec(cfg >>> 0, len >>> 0, info >>> 0)),
       codec: (token: number, id: number, op: number, src: number, srcLen: number, dst: number, dstLen: number) =>
         this.#now(token, () => this.#codec(token, id, op, src >>> 0, srcLen >>> 0, dst >>> 0, dstLen >>> 0)),
+      ...this.#fileImports(),
       cancel: (token: number) => this.#cancel(token),
       tick: () => 0,
       error_detail: (token: number, ptr: number, cap: number) => this.#detail(token, ptr >>> 0, cap >>> 0),
@@ -79,6 +85,14 @@ export class Io {
         this.#later.push(() => this.#outside.log(level, text));
       },
     };
+  }
+
+  #fileImports(): WebAssembly.ModuleImports {
+    const imports: Record<string, (token: number, ...args: number[]) => number> = {};
+    for (const [name, call] of Object.entries(this.files.imports())) {
+      imports[name] = (token, ...args) => this.#now(token, () => call(...args));
+    }
+    return imports;
   }
 
   /** Begins what was asked during the last export. Not to be called from inside one. */
@@ -92,6 +106,7 @@ export class Io {
     this.#pending.clear();
     this.#later.length = 0;
     for (const p of out) p.abort.abort();
+    this.files.close();
   }
 
   /** What a store, fetch or codec threw, found by the text that came back from the guest. */

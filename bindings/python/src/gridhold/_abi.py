@@ -6,6 +6,7 @@ Nothing here touches an instance; these are functions of bytes.
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -13,13 +14,14 @@ import numpy as np
 
 from ._errors import CorruptError
 
-MAJOR = 1
+MAJOR, MINOR = 1, 2
 PENDING = -2147483648
 
 # Kinds of operations.
 OPEN, CLOSE, CACHE_NEW, CACHE_STATS, CACHE_CLEAR, CACHE_INVALIDATE = 1, 2, 3, 4, 5, 6
 READ_SUBCHUNK, READ_ENCODED, READ_REGION, SHARD_TABLE, DECODE, VERIFY, LIST, LOCATE = 7, 8, 9, 10, 11, 12, 13, 14
 READ_SUBCHUNKS, LOCATE_SUBCHUNKS = 15, 16
+CONTAINER_OPEN, CONTAINER_CREATE, CONTAINER_READ, CONTAINER_WRITE, CONTAINER_DO = 17, 18, 19, 20, 21
 
 # Flags of reads and of caches.
 FLAG_RELOAD = 2
@@ -40,6 +42,11 @@ FETCH_ANSWER = struct.Struct("<3I")  # status answer_len flags, at 40
 FETCH_ANSWER_AT = 40
 FETCH_CUT = 1
 COMPLETION = struct.Struct("<Ii")
+
+PATH = struct.Struct("<8I")  # fs flags name name_len to to_len buf cap
+STAT = struct.Struct("<4q3Q2I")  # size mtime_ns ctime_ns allocated dev ino links kind id
+COPY = struct.Struct("<3q2I")  # off src_off n file src
+TOO_SMALL = -17
 
 VERSION_MAX = 128
 INFO_SIZE = 184
@@ -112,6 +119,26 @@ def info_need(need: int) -> bytes:
 def info_codec(codec: int, min_len: int) -> bytes:
     """The part of a ``gh_info`` that ``codec_open`` fills."""
     return _INFO_HEAD.pack(-1, 0, 0, 0, 0, 0, 0) + bytes(VERSION_MAX) + _INFO_CODEC.pack(codec, min_len)
+
+
+def stat_number(number: int) -> bytes:
+    """A ``gh_stat`` that carries the number of a file."""
+    return STAT.pack(0, 0, 0, 0, 0, 0, 0, 0, number)
+
+
+def stat_size(size: int, number: int = 0) -> bytes:
+    """A ``gh_stat`` that carries a size, and what ``id`` means with it."""
+    return STAT.pack(size, 0, 0, 0, 0, 0, 0, 0, number)
+
+
+def pack_names(names: list[str]) -> bytes:
+    encoded = [name.encode("utf-8", "surrogateescape") for name in names]
+    return b"".join(struct.pack("<I", len(name)) + name for name in encoded)
+
+
+def container_request(handle: int, what: int, numbers: Sequence[int] = (), rest: bytes = b"") -> bytes:
+    """The request of ``container_read`` and ``container_write``."""
+    return struct.pack(f"<3I{len(numbers)}q", handle, what, len(numbers), *numbers) + rest
 
 
 def read_request(array: int, cache: int, flags: int, *points: tuple[int, ...]) -> bytes:

@@ -15,15 +15,14 @@ from collections import OrderedDict
 from collections.abc import Sequence
 
 from . import _fork
+from ._beneath import closing, open_beneath
 from ._errors import ClosedError, IOFailedError, NotAllowedError, NotFoundError, StaleError, from_number, number_of
 from ._store import Answer, Range, check_key
 
-_LINKS_MAX = 40
 _SETTLED_NS = 20_000_000
 _RECHECK_S = 1.0
 _TRIES = 5
 _ONE_READ = 1 << 30
-_NOFOLLOW = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
 _NOWAIT = getattr(os, "RWF_NOWAIT", 0)
 
 _Stamp = tuple[int, int, int, int]  # size, mtime in ns, inode, device
@@ -104,7 +103,7 @@ class FileStore:
     def list(self, prefix: str) -> list[str]:
         """See ``Store``. A directory that is not there has no names."""
         try:
-            with _closing(self._beneath(prefix.rstrip("/"), directory=True)) as fd, os.scandir(fd) as entries:
+            with closing(self._beneath(prefix.rstrip("/"), directory=True)) as fd, os.scandir(fd) as entries:
                 return sorted(e.name + "/" * self._is_directory(prefix, e) for e in entries)
         except OSError as e:
             error = self._error(prefix, e)
@@ -116,7 +115,7 @@ class FileStore:
         if not entry.is_symlink():
             return entry.is_dir(follow_symlinks=False)
         try:
-            with _closing(self._beneath(prefix + entry.name, directory=True)):
+            with closing(self._beneath(prefix + entry.name, directory=True)):
                 return True
         except (OSError, NotAllowedError):
             return False
@@ -190,7 +189,7 @@ class FileStore:
 
     def _still(self, key: str, handle: _Handle) -> bool:
         """Whether the name still leads to the open file: a rename may leave the old one alive elsewhere."""
-        with _closing(self._beneath(key)) as fd:
+        with closing(self._beneath(key)) as fd:
             same = os.path.samestat(os.fstat(fd), os.fstat(handle.fd))
         if same:
             handle.checked = time.monotonic()
@@ -204,57 +203,14 @@ class FileStore:
                 del self._open[key]
 
     def _beneath(self, key: str, *, directory: bool = False) -> int:
-        """Opens a name without ever following a link out of the root: one component at a time."""
         root = self._root
         if root is None:
             raise ClosedError(f"store: {self._path}: closed")
-        above: list[int] = []  # the directories on the way; the root is not among them
-        names = key.split("/")[::-1] if key else []
-        links = 0
-        try:
-            while names:
-                name = names.pop()
-                if name in ("", "."):
-                    continue
-                if name == "..":
-                    if not above:
-                        raise NotAllowedError(f"store: {key}: leads out of the store", item=key)
-                    os.close(above.pop())
-                    continue
-                flags = os.O_RDONLY | _NOFOLLOW | (os.O_DIRECTORY if names or directory else 0)
-                here = above[-1] if above else root.fd
-                try:
-                    above.append(os.open(name, flags, dir_fd=here))
-                except OSError as e:
-                    if e.errno not in (errno.ELOOP, errno.EMLINK, errno.ENOTDIR):
-                        raise
-                    try:
-                        target = os.readlink(name, dir_fd=here)
-                    except OSError:
-                        raise e from None
-                    links += 1
-                    if target.startswith("/") or links > _LINKS_MAX:
-                        raise NotAllowedError(f"store: {key}: leads out of the store", item=key) from None
-                    names.extend(reversed(target.split("/")))
-            return above.pop() if above else os.dup(root.fd)
-        finally:
-            for fd in above:
-                os.close(fd)
+        return open_beneath(root.fd, key, directory=directory)
 
     @staticmethod
     def _error(item: str, e: OSError) -> Exception:
         return from_number(number_of(e), f"store: {item}: {(e.strerror or str(e)).lower()}", item=item)
-
-
-class _closing:
-    def __init__(self, fd: int) -> None:
-        self._fd = fd
-
-    def __enter__(self) -> int:
-        return self._fd
-
-    def __exit__(self, *exc: object) -> None:
-        os.close(self._fd)
 
 
 def _resolve(off: int, length: int, size: int) -> Range:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import _abi
 from ._errors import CANCELLED, INTERNAL, ClosedError, Error, InternalError, from_number, number_of
+from ._files import IMPORTS, Files
 from ._imports import Codecs, FetchJob, Job, ListJob, ReadJob, SleepJob
 from ._instance import Import, Instance
 from ._signals import Deferred
@@ -64,6 +65,7 @@ class Guest:
         self._closing: deque[int] = deque()
         self._stalled = 0
         self._codecs = Codecs(runtime.strict)
+        self.files = Files(runtime.file_system)
         with Deferred(self._stop):
             self._instance = Instance(_imports_of(self), runtime.memory)
             self._configure(runtime.memory)
@@ -270,6 +272,7 @@ class Guest:
         """It died: whoever waits is told, and nothing is written to it any more."""
         why = self._instance.dead or "guest: broke its contract"
         self._instance.kill(why)
+        self.files.close_all()
         for job in self._out:
             self._runtime.withdraw(self, job)
         self._out.clear()
@@ -358,7 +361,7 @@ def _imports_of(guest: Guest) -> Callable[[str], Import]:
     ref = weakref.ref(guest)
 
     def named(name: str) -> Import:
-        method = getattr(Guest, f"import_{name}", None)
+        method = _file_import(name) if name in IMPORTS else getattr(Guest, f"import_{name}", None)
         if method is None:
             raise InternalError(f"guest: wants import {name}, which this host does not have")
         silent = name == "log"
@@ -378,3 +381,12 @@ def _imports_of(guest: Guest) -> Callable[[str], Import]:
         return call
 
     return named
+
+
+def _file_import(name: str) -> Callable[..., int]:
+    of_files = getattr(Files, name)
+
+    def method(guest: Guest, *args: int) -> int:
+        return of_files(guest.files, guest._instance.memory, *args)  # type: ignore[no-any-return]
+
+    return method

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from ._memory import Memory
     from ._runtime import Runtime
 
-_TOO_SMALL = -17
 _LENT_MIN = 4096  # smaller outputs are decoded in the guest: crossing over costs more than it saves
 
 
@@ -70,7 +69,7 @@ class ReadJob:
             n = memoryview(data).nbytes
             if n > cap:
                 memory.write(self._info, _abi.info_need(_needed(n, off, length, outcome.size)))
-                return _TOO_SMALL
+                return _abi.TOO_SMALL
             memory.write(buf, data)
             memory.write(self._at + i * _abi.RANGE.size + _abi.RANGE_N, struct.pack("<i", n))
         memory.write(self._info, _abi.info(outcome.size, version))
@@ -101,11 +100,10 @@ class ListJob:
 
     def write(self, memory: Memory, outcome: object) -> int:
         assert isinstance(outcome, list)
-        names = [name.encode("utf-8", "surrogateescape") for name in outcome]
-        packed = b"".join(struct.pack("<I", len(name)) + name for name in names)
+        packed = _abi.pack_names(outcome)
         if len(packed) > self._cap:
             memory.write(self._info, _abi.info_need(len(packed)))
-            return _TOO_SMALL
+            return _abi.TOO_SMALL
         memory.write(self._buf, packed)
         return len(packed)
 

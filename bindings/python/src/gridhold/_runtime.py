@@ -17,6 +17,7 @@ from . import _fork
 from ._errors import Error, InternalError, InvalidError
 from ._guest import Done, Guest, Retired
 from ._http import Request, Response
+from ._files import FileSystem
 from ._imports import Job
 from ._lent import Lent
 from ._store import Answer, Range, Store
@@ -51,6 +52,7 @@ class Runtime:
         self.memory = memory
         self.strict = strict
         self._lent: weakref.WeakValueDictionary[int, Lent] = weakref.WeakValueDictionary()
+        self._systems: weakref.WeakValueDictionary[int, FileSystem] = weakref.WeakValueDictionary()
         self._parents: list[object] = []
         self._guest: Guest | None = None
         self._making = threading.Lock()
@@ -93,6 +95,18 @@ class Runtime:
         if lent is None:
             raise InvalidError(f"store: {number}: not lent")
         return lent
+
+    def lend_files(self, directory: str) -> FileSystem:
+        """Makes a directory known to the guests, as long as the result is kept."""
+        system = FileSystem(directory)
+        self._systems[system.id] = system
+        return system
+
+    def file_system(self, number: int) -> FileSystem:
+        system = self._systems.get(number)
+        if system is None:
+            raise InvalidError(f"file: {number}: no such file system")
+        return system
 
     def log(self, level: int, text: str) -> None:
         _logger.log(_LEVELS.get(level, logging.DEBUG), "%s", text)

@@ -46,15 +46,36 @@ func (e *Engine) do(ctx context.Context, q *request) (answer, error) {
 	case wire.KindVerify:
 		return e.verify(ctx, q.place)
 	case wire.KindList:
-		entries, err := zarr.List(ctx, e.store(q.place), q.place.Path, e.optionsAt(q.place))
+		entries, err := zarr.List(ctx, e.store(&q.place.Store), q.place.Path, e.optionsAt(q.place))
 		return inJSON(listing(entries), err)
 	case wire.KindClose:
-		if !e.close(q.handle) {
+		open, err := e.close(q.handle)
+		if !open {
 			return answer{}, fault.New(fault.ErrClosed, "handle", "", "")
 		}
-		return answer{}, nil
+		return answer{}, err
+	}
+	if q.kind >= wire.KindContainerOpen {
+		return e.doContainer(ctx, q)
 	}
 	return e.doCache(q)
+}
+
+func (e *Engine) doContainer(ctx context.Context, q *request) (answer, error) {
+	if op := operationOf(ctx); op != nil {
+		ctx = asking{op, e}
+	}
+	switch q.kind {
+	case wire.KindContainerOpen:
+		return e.containerOpen(ctx, q)
+	case wire.KindContainerCreate:
+		return e.containerCreate(ctx, q)
+	case wire.KindContainerRead:
+		return e.containerRead(ctx, q)
+	case wire.KindContainerWrite:
+		return e.containerWrite(ctx, q)
+	}
+	return e.containerDo(ctx, q)
 }
 
 func (e *Engine) doCache(q *request) (answer, error) {
@@ -103,7 +124,7 @@ func (e *Engine) open(ctx context.Context, p *place) (answer, error) {
 // find opens a node: from the consolidated metadata of the root if that is
 // asked for and there is some.
 func (e *Engine) find(ctx context.Context, p *place) (zarr.Node, error) {
-	st, o := e.store(p), e.optionsAt(p)
+	st, o := e.store(&p.Store), e.optionsAt(p)
 	if p.Consolidated && p.Path != "" {
 		root, err := zarr.Open(ctx, st, "", o)
 		if err != nil && !errors.Is(err, fault.ErrNotFound) {
@@ -123,12 +144,12 @@ func (e *Engine) optionsAt(p *place) zarr.Options {
 }
 
 // store returns the store that a request names.
-func (e *Engine) store(p *place) storage.Store {
-	if p.Store.Kind == "host" {
-		return store{engine: e, id: p.Store.ID}
+func (e *Engine) store(p *storePlace) storage.Store {
+	if p.Kind == "host" {
+		return store{engine: e, id: p.ID}
 	}
-	return storage.NewHTTP(fetcher{e}, p.Store.URL, storage.HTTPOptions{
-		Clock: clock{e}, ForbiddenIsMissing: p.Store.ForbiddenIsMissing, NoSuffix: p.Store.NoSuffix,
+	return storage.NewHTTP(fetcher{e}, p.URL, storage.HTTPOptions{
+		Clock: clock{e}, ForbiddenIsMissing: p.ForbiddenIsMissing, NoSuffix: p.NoSuffix,
 	})
 }
 
@@ -146,10 +167,10 @@ func (e *Engine) cacheNew(q *request) (answer, error) {
 		return answer{}, err
 	}
 	q.at.mu.Lock()
-	q.at.caches = append(q.at.caches, h)
+	q.at.below = append(q.at.below, h)
 	q.at.mu.Unlock()
 	if !e.known(q.handle) { // the array was closed meanwhile
-		e.close(h)
+		e.handles.Remove(h)
 		return answer{}, fault.New(fault.ErrClosed, "handle", "", "")
 	}
 	return answer{object: h}, nil
@@ -158,7 +179,7 @@ func (e *Engine) cacheNew(q *request) (answer, error) {
 func (e *Engine) verify(ctx context.Context, p *place) (answer, error) {
 	var found findings
 	var err error
-	found.checked, err = zarr.Verify(ctx, e.store(p), p.Path, e.options(), func(d zarr.Damage) {
+	found.checked, err = zarr.Verify(ctx, e.store(&p.Store), p.Path, e.options(), func(d zarr.Damage) {
 		found.damaged = append(found.damaged, d)
 	})
 	return inJSON(found, err)

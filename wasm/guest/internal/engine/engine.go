@@ -14,6 +14,7 @@ import (
 
 	"github.com/gridhold/gridhold/sdk/fault"
 	"github.com/gridhold/gridhold/sdk/rawjson"
+	"github.com/gridhold/gridhold/sdk/storage"
 	"github.com/gridhold/gridhold/sdk/zarr"
 	"github.com/gridhold/gridhold/wasm/guest/internal/slots"
 	"github.com/gridhold/gridhold/wasm/wire"
@@ -23,6 +24,7 @@ import (
 // lives in. The buffers of a call belong to its token: a host may use them
 // until it has answered, completed the token, or said Released to Cancel.
 type Host interface {
+	Files
 	ReadRanges(token uint32, c *ReadCall) int32
 	List(token uint32, c *ListCall) int32
 	Fetch(token uint32, c *FetchCall) int32
@@ -84,6 +86,7 @@ type Engine struct {
 	ended    []uint32   // operations that no run has listed yet
 	marked   []uint32   // operations to cancel in the next run
 	idle     []*worker
+	files    *storage.MemoryFS // of containers in memory; nil until one is made
 	blocks   map[uint32][]byte // of Alloc, by address
 	blockSum int64
 }

@@ -1,19 +1,24 @@
 package engine
 
 import (
+	"errors"
 	"math"
 	"math/bits"
 	"sync"
 
+	"github.com/gridhold/gridhold/sdk/blosc2"
 	"github.com/gridhold/gridhold/sdk/fault"
+	"github.com/gridhold/gridhold/sdk/storage"
 	"github.com/gridhold/gridhold/sdk/zarr"
 )
 
-// object is what a handle stands for: one of an array, a cache, a group.
+// object is what a handle stands for: one of an array, a cache, a group, a
+// container.
 type object struct {
-	array *zarr.Array
-	cache *zarr.ShardCache
-	group *zarr.Group
+	array     *zarr.Array
+	cache     *zarr.ShardCache
+	group     *zarr.Group
+	container blosc2.Container
 
 	// of an array
 	host     uint32 // id of its host store; 0: not one of the host's
@@ -21,9 +26,11 @@ type object struct {
 	item     int64  // bytes of one element
 	buffers  *buffers
 
-	mu     sync.Mutex
-	caches []uint32 // handles of the array's caches
-	owner  *object  // of a cache: its array
+	under storage.File // what a container was opened over; nil: its own to open
+
+	mu    sync.Mutex
+	below []uint32 // handles of an array's caches, of what was opened in a store
+	owner *object  // whose below it is in; nil: nobody's
 }
 
 func arrayObject(a *zarr.Array, host uint32) *object {
@@ -74,35 +81,44 @@ func (e *Engine) cacheOf(handle uint32) *object {
 	return nil
 }
 
-// close takes a handle and, of an array, those of its caches out of the
-// table. Operations that hold the object go on.
-func (e *Engine) close(handle uint32) bool {
+func (e *Engine) containerOf(handle uint32) *object {
+	if o, ok := e.handles.Get(handle); ok && o.container != nil {
+		return o
+	}
+	return nil
+}
+
+// close takes a handle and those below it out of the table; open says whether
+// it was there. Operations that hold an array go on; a container is closed
+// under them.
+func (e *Engine) close(handle uint32) (open bool, err error) {
 	o, ok := e.handles.Remove(handle)
 	if !ok {
-		return false
+		return false, nil
 	}
-	if o.cache != nil {
-		o.cache.Clear()
+	if o.owner != nil {
 		o.owner.unlist(handle)
 	}
 	o.mu.Lock()
-	caches := o.caches
-	o.caches = nil
+	below := o.below
+	o.below = nil
 	o.mu.Unlock()
-	for _, h := range caches {
-		if c, ok := e.handles.Remove(h); ok {
-			c.cache.Clear()
-		}
+	for _, h := range below {
+		_, closeErr := e.close(h)
+		err = errors.Join(err, closeErr)
 	}
-	return true
+	if o.cache != nil {
+		o.cache.Clear()
+	}
+	return true, errors.Join(err, o.closeContainer())
 }
 
-func (o *object) unlist(cache uint32) {
+func (o *object) unlist(handle uint32) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for i, h := range o.caches {
-		if h == cache {
-			o.caches = append(o.caches[:i], o.caches[i+1:]...)
+	for i, h := range o.below {
+		if h == handle {
+			o.below = append(o.below[:i], o.below[i+1:]...)
 			return
 		}
 	}

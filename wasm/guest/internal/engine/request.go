@@ -24,22 +24,37 @@ type request struct {
 	budget int64
 	place  *place
 
+	container *containerPlace // of container_open and container_create
+	creation  *creation
+	deed      *deed
+	name      string // of a metalayer
+
 	weight int64    // bytes that it may take
 	room   [4]int64 // where index lies, if it fits
 }
 
 // place is the request of open, verify and list.
 type place struct {
-	Store struct {
-		Kind               string
-		ID                 uint32
-		URL                string
-		ForbiddenIsMissing bool
-		NoSuffix           bool
-	}
+	Store        storePlace
 	Path         string
 	Node         string
 	Consolidated bool
+}
+
+// storePlace names a store: the host's, or one over HTTP.
+type storePlace struct {
+	Kind               string
+	ID                 uint32
+	URL                string
+	ForbiddenIsMissing bool
+	NoSuffix           bool
+}
+
+// parse takes it apart; false: it is not as the ABI says.
+func (p *storePlace) parse(s *rawjson.Members) bool {
+	p.Kind, p.ID, p.URL = s.String("kind", ""), uint32(s.Int("id", 0, math.MaxUint32, 0)), s.String("url", "")
+	p.ForbiddenIsMissing, p.NoSuffix = s.Bool("forbidden_is_missing"), s.Bool("no_suffix")
+	return s.Err() == nil && (p.Kind == "host" || p.Kind == "http" && p.URL != "")
 }
 
 // someBytes is the weight of what is small: metadata, lists, statistics.
@@ -88,6 +103,14 @@ func (e *Engine) parse(q *request, kind uint32, req []byte) fault.Code {
 			q.weight = add(int64(len(q.data)), q.at.subchunk)
 		}
 		return closedUnless(&r, q.at != nil)
+	case wire.KindContainerOpen:
+		return e.parseContainerOpen(q, req)
+	case wire.KindContainerCreate:
+		return e.parseCreate(q, &r)
+	case wire.KindContainerRead, wire.KindContainerWrite:
+		return e.parseContainer(q, &r)
+	case wire.KindContainerDo:
+		return e.parseDeed(q, req)
 	}
 	return fault.CodeUnsupported
 }
@@ -133,20 +156,9 @@ func (q *request) parsePlace(req []byte) bool {
 	p := new(place)
 	q.place = p
 	m := rawjson.MembersOf(req)
-	s := m.Object("store")
-	p.Store.Kind, p.Store.ID, p.Store.URL = s.String("kind", ""), uint32(s.Int("id", 0, math.MaxUint32, 0)), s.String("url", "")
-	p.Store.ForbiddenIsMissing, p.Store.NoSuffix = s.Bool("forbidden_is_missing"), s.Bool("no_suffix")
+	named := p.Store.parse(m.Object("store"))
 	p.Path, p.Node, p.Consolidated = m.String("path", ""), m.String("node", ""), m.Bool("consolidated")
-	if m.Err() != nil || s.Err() != nil {
-		return false
-	}
-	switch p.Store.Kind {
-	case "host":
-	case "http":
-		if p.Store.URL == "" {
-			return false
-		}
-	default:
+	if m.Err() != nil || !named {
 		return false
 	}
 	switch p.Node {

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"encoding/binary"
 	"math"
 
 	"github.com/gridhold/gridhold/sdk/fault"
@@ -206,18 +205,8 @@ func (s store) list(ctx context.Context, prefix string, room int64) (names []str
 	case int(n) > len(c.Buf):
 		return nil, 0, invalid("store", prefix, "more bytes than there was room for")
 	}
-	for b := c.Buf[:n]; len(b) > 0; {
-		if len(b) < 4 {
-			return nil, 0, invalid("store", prefix, "a list that is cut")
-		}
-		k := binary.LittleEndian.Uint32(b)
-		if b = b[4:]; uint64(k) > uint64(len(b)) {
-			return nil, 0, invalid("store", prefix, "a list that is cut")
-		}
-		names = append(names, string(b[:k]))
-		b = b[k:]
-	}
-	return names, 0, nil
+	names, err = unpackNames(c.Buf[:n], "store", prefix)
+	return names, 0, err
 }
 
 func tooLarge(item string) error {

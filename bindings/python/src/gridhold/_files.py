@@ -1,0 +1,393 @@
+"""A directory as a file system that is lent to a guest, and the files that a guest has open.
+
+No name and no symbolic link leads out of the directory. All of it answers at
+once, also in an event loop: a local disk is waited for.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import errno
+import itertools
+import os
+import stat
+import struct
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from . import _abi
+from ._beneath import closing, open_beneath
+from ._errors import (
+    UNSUPPORTED,
+    ClosedError,
+    ExistsError,
+    InvalidError,
+    IOFailedError,
+    LockedError,
+    NotAllowedError,
+    ReadOnlyError,
+    UnsupportedError,
+    from_number,
+    number_of,
+)
+from ._memory import Memory
+
+try:
+    import fcntl
+except ImportError:  # pragma: no cover
+    fcntl = None  # type: ignore[assignment]
+try:
+    import google_crc32c
+except ImportError:  # the guest copies by itself then
+    google_crc32c = None
+
+_READ, _WRITE, _CREATE, _EXCLUSIVE, _TRUNCATE = 1, 2, 4, 8, 16
+_COPIED_AT_ONCE = 1 << 20
+_RENAME_NOREPLACE = 1
+_FALLOC_KEEP_SIZE, _FALLOC_PUNCH_HOLE = 1, 2
+_FLOCK = struct.Struct("hhxxxxqqixxxx")  # a struct flock of 64-bit Linux
+_MOST = (1 << 63) - 1
+_serial = itertools.count(1)
+
+
+class FileSystem:
+    """The directory that a container lies in. The guest reaches nothing else."""
+
+    def __init__(self, directory: str) -> None:
+        self.id = next(_serial) & 0xFFFFFFFF
+        self.path = directory
+        with _told(directory):
+            self._root = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+
+    def __del__(self) -> None:
+        root, self._root = getattr(self, "_root", -1), -1
+        if root >= 0:
+            os.close(root)
+
+    def open(self, name: str, flags: int) -> int:
+        """A descriptor of a regular file."""
+        how = os.O_RDWR if flags & (_WRITE | _TRUNCATE) else os.O_RDONLY
+        how |= (os.O_CREAT if flags & _CREATE else 0) | (os.O_EXCL if flags & _EXCLUSIVE else 0) | (os.O_TRUNC if flags & _TRUNCATE else 0)
+        with _told(name):
+            fd = open_beneath(self._root, _checked(name), how)
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            os.close(fd)
+            raise IOFailedError(f"file: {name}: is not a regular file", item=name)
+        return fd
+
+    def stat(self, name: str) -> os.stat_result:
+        with _told(name), closing(open_beneath(self._root, name and _checked(name))) as fd:
+            return os.fstat(fd)
+
+    def names(self, name: str) -> list[str]:
+        with _told(name), closing(open_beneath(self._root, name and _checked(name), directory=True)) as fd, os.scandir(fd) as entries:
+            found = []
+            for e in entries:
+                with contextlib.suppress(OSError, NotAllowedError):  # it is not to be opened, so it is not there
+                    mode = self._mode(f"{name}/{e.name}" if name else e.name)
+                    if stat.S_ISDIR(mode):
+                        found.append(e.name + "/")
+                    elif stat.S_ISREG(mode):
+                        found.append(e.name)
+            return sorted(found)
+
+    def _mode(self, name: str) -> int:
+        with closing(open_beneath(self._root, name)) as fd:
+            return os.fstat(fd).st_mode
+
+    @contextlib.contextmanager
+    def _parent(self, name: str) -> Iterator[tuple[int, str]]:
+        above, _, last = _checked(name).rpartition("/")
+        with _told(name), closing(open_beneath(self._root, above, directory=True)) as fd:
+            yield fd, last
+
+    def rename(self, name: str, to: str, replace: bool) -> None:
+        with self._parent(name) as (fd, last), self._parent(to) as (to_fd, to_last):
+            if replace:
+                os.rename(last, to_last, src_dir_fd=fd, dst_dir_fd=to_fd)
+            elif not _rename_no_replace(fd, last, to_fd, to_last):
+                os.link(last, to_last, src_dir_fd=fd, dst_dir_fd=to_fd, follow_symlinks=False)
+                os.unlink(last, dir_fd=fd)
+
+    def remove(self, name: str) -> None:
+        with self._parent(name) as (fd, last):
+            try:
+                os.unlink(last, dir_fd=fd)
+            except (IsADirectoryError, PermissionError):
+                if not stat.S_ISDIR(os.stat(last, dir_fd=fd, follow_symlinks=False).st_mode):
+                    raise
+                os.rmdir(last, dir_fd=fd)
+
+    def mkdir(self, name: str) -> None:
+        with self._parent(name) as (fd, last):
+            os.mkdir(last, dir_fd=fd)
+
+    def sync(self, name: str) -> None:
+        with _told(name), closing(open_beneath(self._root, name and _checked(name), directory=True)) as fd:
+            os.fsync(fd)
+
+    def free(self, name: str) -> int:
+        with _told(name), closing(open_beneath(self._root, name and _checked(name))) as fd:
+            s = os.fstatvfs(fd)
+            return s.f_bavail * s.f_frsize
+
+
+class _Open:
+    """One open file, which knows whether it may be written to."""
+
+    __slots__ = ("fd", "locks", "name", "write")
+
+    def __init__(self, fd: int, name: str, write: bool) -> None:
+        self.fd = fd
+        self.name = name
+        self.write = write
+        self.locks: set[int] = set()
+
+
+class Files:
+    """The files that one guest has open, and its imports that are about files.
+
+    The imports get the guest's memory and unsigned numbers; see docs/abi.md.
+    """
+
+    def __init__(self, system: Any) -> None:
+        self._system = system  # the file system of a number
+        self._open: dict[int, _Open] = {}
+        self._last = 0
+
+    def close_all(self) -> None:
+        """Closes all: the guest has died."""
+        files, self._open = self._open, {}
+        for f in files.values():
+            with contextlib.suppress(OSError):
+                os.close(f.fd)
+
+    def __del__(self) -> None:
+        self.close_all()
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    def _path(self, memory: Memory, req: int) -> tuple[FileSystem, int, str, str, int, int]:
+        fs, flags, name, name_len, to, to_len, buf, cap = _abi.PATH.unpack(memory.read(req, _abi.PATH.size))
+        return self._system(fs), flags, memory.read(name, name_len).decode(), memory.read(to, to_len).decode(), buf, cap
+
+    def _file(self, number: int, *, write: bool = False) -> _Open:
+        f = self._open.get(number)
+        if f is None:
+            raise ClosedError("file: closed")
+        if write and not f.write:
+            raise ReadOnlyError(f"file: {f.name}: not open for writing", item=f.name)
+        return f
+
+    def open(self, memory: Memory, token: int, req: int, into: int) -> int:
+        fs, flags, name, _, _, _ = self._path(memory, req)
+        f = _Open(fs.open(name, flags), name, bool(flags & _WRITE))
+        self._last += 1
+        self._open[self._last] = f
+        memory.write(into, _abi.stat_number(self._last))
+        return 0
+
+    def stat(self, memory: Memory, token: int, req: int, into: int) -> int:
+        fs, _, name, _, _, _ = self._path(memory, req)
+        memory.write(into, _packed(fs.stat(name)))
+        return 0
+
+    def rename(self, memory: Memory, token: int, req: int) -> int:
+        fs, flags, name, to, _, _ = self._path(memory, req)
+        fs.rename(name, to, not flags & 1)
+        return 0
+
+    def remove(self, memory: Memory, token: int, req: int) -> int:
+        fs, _, name, _, _, _ = self._path(memory, req)
+        fs.remove(name)
+        return 0
+
+    def mkdir(self, memory: Memory, token: int, req: int) -> int:
+        fs, _, name, _, _, _ = self._path(memory, req)
+        fs.mkdir(name)
+        return 0
+
+    def list_dir(self, memory: Memory, token: int, req: int, into: int) -> int:
+        fs, _, name, _, buf, cap = self._path(memory, req)
+        packed = _abi.pack_names(fs.names(name))
+        if len(packed) > cap:
+            memory.write(into, _abi.stat_size(len(packed)))
+            return _abi.TOO_SMALL
+        memory.write(buf, packed)
+        return len(packed)
+
+    def sync_dir(self, memory: Memory, token: int, req: int) -> int:
+        fs, _, name, _, _, _ = self._path(memory, req)
+        fs.sync(name)
+        return 0
+
+    def statfs(self, memory: Memory, token: int, req: int, into: int) -> int:
+        fs, _, name, _, _, _ = self._path(memory, req)
+        memory.write(into, _abi.stat_size(fs.free(name)))
+        return 0  # of what kind it is, is not known
+
+    def stat_file(self, memory: Memory, token: int, file: int, into: int) -> int:
+        memory.write(into, _packed(os.fstat(self._file(file).fd)))
+        return 0
+
+    def read_at(self, memory: Memory, token: int, file: int, lo: int, hi: int, ptr: int, n: int) -> int:
+        f = self._file(file)
+        with _told(f.name):
+            window, done = memory.window(ptr, n), 0
+            while done < n:
+                k = os.preadv(f.fd, [window[done:]], _off(lo, hi) + done)
+                if k == 0:
+                    break
+                done += k
+            return done
+
+    def write_at(self, memory: Memory, token: int, file: int, lo: int, hi: int, ptr: int, n: int) -> int:
+        f = self._file(file, write=True)
+        with _told(f.name):
+            window, done = memory.window(ptr, n), 0
+            while done < n:
+                done += os.pwrite(f.fd, window[done:], _off(lo, hi) + done)
+            return done
+
+    def truncate(self, memory: Memory, token: int, file: int, lo: int, hi: int) -> int:
+        f = self._file(file, write=True)
+        with _told(f.name):
+            os.ftruncate(f.fd, _off(lo, hi))
+        return 0
+
+    def sync(self, memory: Memory, token: int, file: int) -> int:
+        f = self._file(file)
+        with _told(f.name):
+            os.fsync(f.fd)
+        return 0
+
+    def close(self, memory: Memory, token: int, file: int) -> int:
+        f = self._file(file)
+        del self._open[file]
+        with _told(f.name):
+            os.close(f.fd)
+        return 0
+
+    def allocate(self, memory: Memory, token: int, file: int, lo: int, hi: int, n_lo: int, n_hi: int) -> int:
+        f, n = self._file(file, write=True), _off(n_lo, n_hi)
+        if not hasattr(os, "posix_fallocate"):
+            return UNSUPPORTED
+        if n:
+            with _told(f.name):
+                os.posix_fallocate(f.fd, _off(lo, hi), n)
+        return 0
+
+    def punch(self, memory: Memory, token: int, file: int, lo: int, hi: int, n_lo: int, n_hi: int) -> int:
+        f, n = self._file(file, write=True), _off(n_lo, n_hi)
+        punch = getattr(_libc, "fallocate64", None) or getattr(_libc, "fallocate", None)
+        if punch is None:
+            return UNSUPPORTED
+        if n:
+            mode = _FALLOC_KEEP_SIZE | _FALLOC_PUNCH_HOLE
+            if punch(f.fd, mode, ctypes.c_int64(_off(lo, hi)), ctypes.c_int64(n)):
+                raise _failed(f.name, OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno())))
+        return 0
+
+    def lock_range(self, memory: Memory, token: int, file: int, lo: int, hi: int, mode: int) -> int:
+        f, off = self._file(file, write=mode == 2), _off(lo, hi)
+        if fcntl is None or not hasattr(fcntl, "F_OFD_SETLK"):
+            return UNSUPPORTED
+        if (off in f.locks) != (mode == 0):
+            raise LockedError(f"file: {f.name}: locked by the same open file", item=f.name, offset=off)
+        kind = (fcntl.F_UNLCK, fcntl.F_RDLCK, fcntl.F_WRLCK)[mode]
+        try:
+            fcntl.fcntl(f.fd, fcntl.F_OFD_SETLK, _FLOCK.pack(kind, os.SEEK_SET, off, 1, 0))
+        except OSError as e:
+            if e.errno in (errno.EAGAIN, errno.EACCES):
+                raise LockedError(f"file: {f.name}: locked by another", item=f.name, offset=off) from None
+            raise _failed(f.name, e) from None
+        (f.locks.discard if mode == 0 else f.locks.add)(off)
+        return 0
+
+    def copy(self, memory: Memory, token: int, req: int, into: int) -> int:
+        if google_crc32c is None:
+            return UNSUPPORTED
+        off, from_off, n, to, source = _abi.COPY.unpack(memory.read(req, _abi.COPY.size))
+        f, src = self._file(to, write=True), self._file(source)
+        done, crc = 0, 0
+        with _told(f.name):
+            while done < n:
+                part = os.pread(src.fd, min(n - done, _COPIED_AT_ONCE), from_off + done)
+                if not part:
+                    break
+                os.pwrite(f.fd, part, off + done)
+                crc = google_crc32c.extend(crc, part)
+                done += len(part)
+        memory.write(into, _abi.stat_size(done, crc))
+        return 0
+
+
+IMPORTS = (
+    "open stat rename remove mkdir list_dir sync_dir statfs stat_file read_at write_at truncate sync close allocate punch lock_range copy"
+).split()
+"""The imports that are methods of ``Files``."""
+
+
+def _off(lo: int, hi: int) -> int:
+    off = hi << 32 | lo
+    if off > _MOST:
+        raise InvalidError("file: not a part of a file")
+    return off
+
+
+def _packed(s: os.stat_result) -> bytes:
+    kind = 2 if stat.S_ISDIR(s.st_mode) else 1
+    mask = (1 << 64) - 1
+    allocated = getattr(s, "st_blocks", 0) * 512
+    return _abi.STAT.pack(
+        s.st_size, s.st_mtime_ns, s.st_ctime_ns, allocated, s.st_dev & mask, s.st_ino & mask, s.st_nlink, kind, 0
+    )
+
+
+def _checked(name: str) -> str:
+    """Names are those of keys: no empty part, none that points elsewhere."""
+    if not name or "\0" in name or any(part in ("", ".", "..") for part in name.split("/")):
+        raise InvalidError(f"file: {name!r}: not a name", item=name)
+    return name
+
+
+def _failed(name: str, e: OSError) -> Exception:
+    number = ReadOnlyError.number if e.errno == errno.EROFS else number_of(e)
+    if e.errno == errno.EOPNOTSUPP:
+        number = UnsupportedError.number
+    if e.errno == errno.ENOTEMPTY:
+        number = ExistsError.number
+    return from_number(number, f"file: {name}: {(e.strerror or str(e)).lower()}", item=name)
+
+
+class _told:
+    """Turns errors of the system into ours, which name the file."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: Any, e: BaseException | None, trace: Any) -> None:
+        if isinstance(e, OSError) and not hasattr(e, "number"):
+            raise _failed(self._name, e) from None
+
+
+_libc = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
+
+
+def _rename_no_replace(fd: int, name: str, to_fd: int, to: str) -> bool:
+    """False where the system cannot do it in one step."""
+    rename = getattr(_libc, "renameat2", None)
+    if rename is None:
+        return False
+    if rename(fd, os.fsencode(name), to_fd, os.fsencode(to), _RENAME_NOREPLACE) == 0:
+        return True
+    number = ctypes.get_errno()
+    if number in (errno.ENOSYS, errno.EINVAL):
+        return False
+    raise OSError(number, os.strerror(number))
