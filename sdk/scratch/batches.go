@@ -136,6 +136,9 @@ func (e *epoch) ahead(ctx context.Context, n int, yield func(*Batch, error) bool
 		}
 	}()
 	for b := range done {
+		if b.err == nil {
+			b.err = storage.Ended(ctx, "batch") // however many are loaded
+		}
 		if b.err != nil {
 			yield(nil, b.err)
 			return

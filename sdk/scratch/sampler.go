@@ -1,6 +1,7 @@
 package scratch
 
 import (
+	"math/bits"
 	"math/rand/v2"
 
 	"github.com/gridhold/gridhold/sdk/fault"
@@ -38,9 +39,12 @@ func (s Sampler) Order(epoch int64) []int64 {
 		all[i] = int64(i)
 	}
 	if s.Shuffle {
-		// An algorithm that the language's compatibility promise holds still.
-		r := rand.New(rand.NewPCG(s.Seed, uint64(epoch)))
-		r.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+		// Fisher and Yates, written out: the order outlives any library's.
+		r := rand.NewPCG(s.Seed, uint64(epoch))
+		for i := len(all) - 1; i > 0; i-- {
+			j, _ := bits.Mul64(r.Uint64(), uint64(i)+1)
+			all[i], all[j] = all[j], all[i]
+		}
 	}
 	if shards == 1 {
 		return all
