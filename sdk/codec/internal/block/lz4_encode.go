@@ -128,21 +128,6 @@ func lz4Put(dst []byte, out int, src []byte, from, literals, distance, n int) in
 	return out + len(lz4Sequence(dst[out:out], src[from:from+literals], distance, n+lz4MinMatch))
 }
 
-// Same is the number of equal bytes at the start of a and b.
-func Same(a, b []byte) int {
-	n := 0
-	for len(a)-n >= 8 && len(b)-n >= 8 {
-		if x := binary.LittleEndian.Uint64(a[n:]) ^ binary.LittleEndian.Uint64(b[n:]); x != 0 {
-			return n + bits.TrailingZeros64(x)/8
-		}
-		n += 8
-	}
-	for n < len(a) && n < len(b) && a[n] == b[n] {
-		n++
-	}
-	return n
-}
-
 // lz4Sequence appends literals and a match; distance 0 says that there is none.
 func lz4Sequence(dst, literals []byte, distance, n int) []byte {
 	token := min(len(literals), 15) << 4

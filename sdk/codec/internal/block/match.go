@@ -10,3 +10,6 @@ func Copy16(dst, src []byte) { lz.Copy16(dst, src) }
 
 // Repeat is [lz.Repeat].
 func Repeat(dst []byte, at, distance, n int) { lz.Repeat(dst, at, distance, n) }
+
+// Same is [lz.Same].
+func Same(a, b []byte) int { return lz.Same(a, b) }

@@ -1,7 +1,11 @@
-// Package lz copies matches, as every decoder of the LZ77 family does.
+// Package lz copies matches, as every decoder of the LZ77 family does, and
+// measures them, as every encoder does.
 package lz
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"math/bits"
+)
 
 // Wide is how many bytes Copy16 copies.
 const Wide = 16
@@ -27,4 +31,19 @@ func Repeat(dst []byte, at, distance, n int) {
 		// What is written already has the same period: each turn doubles it.
 		at += copy(dst[at:end], dst[from:at])
 	}
+}
+
+// Same is the number of equal bytes at the start of a and b.
+func Same(a, b []byte) int {
+	n := 0
+	for len(a)-n >= 8 && len(b)-n >= 8 {
+		if x := binary.LittleEndian.Uint64(a[n:]) ^ binary.LittleEndian.Uint64(b[n:]); x != 0 {
+			return n + bits.TrailingZeros64(x)/8
+		}
+		n += 8
+	}
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	return n
 }

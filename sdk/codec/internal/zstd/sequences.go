@@ -40,7 +40,8 @@ type symbol struct {
 type field struct {
 	maxLog     int
 	symbols    []symbol
-	predefined sequenceTable
+	defaults   distribution
+	predefined sequenceTable // of the defaults
 }
 
 var fields = [3]*field{
@@ -70,9 +71,9 @@ func newField(maxLog, plain int, widths []uint8, first uint32, log int, counts .
 			f.symbols = append(f.symbols, symbol{1 << w, uint8(w)})
 		}
 	}
-	d := distribution{n: len(counts), log: log}
-	copy(d.counts[:], counts)
-	f.predefined.build(f, &d)
+	f.defaults.n, f.defaults.log = len(counts), log
+	copy(f.defaults.counts[:], counts)
+	f.predefined.build(f, &f.defaults)
 	return f
 }
 

@@ -1,0 +1,278 @@
+package zstd
+
+import (
+	"math/bits"
+	"slices"
+)
+
+const (
+	maxCodeBits = 11
+	maxDirect   = 128 // weights that may be written as they are
+	weightBits  = 6   // of the table that packs weights, at most
+)
+
+// huffmanCode encodes bytes.
+type huffmanCode struct {
+	codes  [256]uint32 // the code, above its width in the low byte
+	widths [256]uint8  // 0: does not occur
+	width  int         // of the widest
+	last   int         // symbol that occurs
+
+	order   [256]uint32 // what occurs, rarest first: the count, above the symbol in the low byte
+	used    int         // of order
+	weights [256]uint8
+	fse     fseTable
+	dist    distribution
+}
+
+// build makes codes for what is counted: at least two symbols. It returns
+// false if it can not.
+func (h *huffmanCode) build(counts *[256]uint32) bool {
+	h.used = 0
+	for s, c := range counts {
+		h.widths[s] = 0
+		if c > 0 {
+			h.order[h.used] = c<<8 | uint32(s)
+			h.used++
+			h.last = s
+		}
+	}
+	slices.Sort(h.order[:h.used])
+	h.measure()
+	if !h.limit() {
+		return false
+	}
+	// A reader's table has the widest codes first, those of a width by symbol.
+	var first [maxCodeBits + 2]uint32 // by weight, the width turned round
+	for s, w := range h.widths {
+		h.weights[s] = 0
+		if w > 0 {
+			h.weights[s] = uint8(h.width) + 1 - w
+			first[h.weights[s]] += 1 << (h.weights[s] - 1)
+		}
+	}
+	at := uint32(0)
+	for i, n := range first {
+		first[i] = at
+		at += n
+	}
+	for s, w := range h.widths {
+		if w > 0 {
+			i := h.weights[s]
+			h.codes[s] = first[i]>>(i-1)<<8 | uint32(w)
+			first[i] += 1 << (i - 1)
+		}
+	}
+	return true
+}
+
+// measure sets the widths of Huffman's tree, which joins the two rarest again
+// and again, but none above the limit.
+func (h *huffmanCode) measure() {
+	var counts [511]uint32
+	var up [511]uint16
+	n := h.used
+	for i, o := range h.order[:n] {
+		counts[i] = o >> 8
+	}
+	leaf, inner := 0, n
+	for next := n; next < 2*n-1; next++ {
+		for range 2 {
+			rarest := leaf
+			if leaf < n && (inner >= next || counts[leaf] <= counts[inner]) {
+				leaf++
+			} else {
+				rarest = inner
+				inner++
+			}
+			up[rarest] = uint16(next)
+			counts[next] += counts[rarest]
+		}
+	}
+	var depth [511]uint8
+	for i := 2*n - 3; i >= 0; i-- {
+		depth[i] = depth[up[i]] + 1
+		if i < n {
+			h.widths[uint8(h.order[i])] = min(depth[i], maxCodeBits)
+		}
+	}
+}
+
+// limit makes the code whole: codes that were cut take room from others.
+func (h *huffmanCode) limit() bool {
+	const all = 1 << maxCodeBits
+	free := all
+	for _, o := range h.order[:h.used] {
+		free -= all >> h.widths[uint8(o)]
+	}
+	for free < 0 { // widen rare ones that are not widest
+		before := free
+		for w := uint8(maxCodeBits - 1); w > 0 && free < 0; w-- {
+			for _, o := range h.order[:h.used] {
+				if s := uint8(o); h.widths[s] == w && free < 0 {
+					h.widths[s]++
+					free += all >> (w + 1)
+				}
+			}
+		}
+		if free == before {
+			return false
+		}
+	}
+	for free > 0 { // that was too much: narrow frequent ones
+		before := free
+		for i := h.used - 1; i >= 0; i-- {
+			s := uint8(h.order[i])
+			if w := h.widths[s]; w > 1 && all>>w <= free {
+				h.widths[s]--
+				free -= all >> w
+			}
+		}
+		if free == before {
+			return false
+		}
+	}
+	h.width = 0
+	for _, o := range h.order[:h.used] {
+		h.width = max(h.width, int(h.widths[uint8(o)]))
+	}
+	return true
+}
+
+// describe appends the weights of all symbols but the last, which follows
+// from them. RFC 8878, 4.2.1. It returns nil if there is no way.
+func (h *huffmanCode) describe(dst []byte) []byte {
+	weights := h.weights[:h.last]
+	var counts [maxCodeBits + 1]uint32
+	for _, w := range weights {
+		counts[w]++
+	}
+	head, top, kinds := len(dst), 0, 0
+	for w, c := range counts {
+		if c > 0 {
+			top = w
+			kinds++
+		}
+	}
+	if kinds > 1 {
+		h.dist.normalize(counts[:top+1], len(weights), tableLog(len(weights), top, weightBits))
+		h.fse.build(&h.dist)
+		dst = h.dist.append(append(dst, 0))
+		dst = h.packWeights(dst, weights)
+		if n := len(dst) - head - 1; n < maxDirect && n < (len(weights)+1)/2 {
+			dst[head] = byte(n)
+			return dst
+		}
+		dst = dst[:head]
+	}
+	if len(weights) > maxDirect {
+		return nil
+	}
+	dst = append(dst, byte(127+len(weights)))
+	for i := 0; i < len(weights); i += 2 {
+		b := weights[i] << 4
+		if i+1 < len(weights) {
+			b |= weights[i+1]
+		}
+		dst = append(dst, b)
+	}
+	return dst
+}
+
+// packWeights appends weights by the table: two states take turns.
+func (h *huffmanCode) packWeights(dst, weights []byte) []byte {
+	var room [256 + 16]byte // a weight takes less than a byte
+	w := backward{out: room[:]}
+	n := len(weights)
+	var states [2]uint32
+	states[(n-1)&1] = h.fse.begin(weights[n-1])
+	states[(n-2)&1] = h.fse.begin(weights[n-2])
+	for i := n - 3; i >= 0; i-- {
+		states[i&1] = h.fse.put(&w, states[i&1], weights[i])
+		w.flush()
+	}
+	h.fse.end(&w, states[1])
+	h.fse.end(&w, states[0])
+	return append(dst, room[:w.end()]...)
+}
+
+// fill writes src to dst, which has room for maxCodeBits each and 16 bytes,
+// and returns how much it wrote.
+func (h *huffmanCode) fill(dst, src []byte) int {
+	var acc uint64
+	var fill uint
+	i, at := len(src), 0
+	for ; i&3 > 0; i-- {
+		c := h.codes[src[i-1]]
+		acc |= uint64(c>>8) << (fill & 63)
+		fill += uint(c & 255)
+	}
+	for ; i >= 4; i -= 4 {
+		le.PutUint64(dst[at:], acc)
+		at += int(fill >> 3)
+		acc >>= fill & 56
+		fill &= 7
+		four := src[i-4 : i : i]
+		c := h.codes[four[3]]
+		acc |= uint64(c>>8) << (fill & 63)
+		fill += uint(c & 255)
+		c = h.codes[four[2]]
+		acc |= uint64(c>>8) << (fill & 63)
+		fill += uint(c & 255)
+		c = h.codes[four[1]]
+		acc |= uint64(c>>8) << (fill & 63)
+		fill += uint(c & 255)
+		c = h.codes[four[0]]
+		acc |= uint64(c>>8) << (fill & 63)
+		fill += uint(c & 255)
+	}
+	w := backward{dst, at, acc, fill}
+	w.flush()
+	return w.end()
+}
+
+// count adds what occurs in src to counts.
+func count(counts *[256]uint32, src []byte) {
+	var more [3][256]uint32 // equal bytes in a row do not wait for each other
+	i := 0
+	for ; i+8 <= len(src); i += 8 {
+		w := le.Uint64(src[i:])
+		counts[uint8(w)]++
+		more[0][uint8(w>>8)]++
+		more[1][uint8(w>>16)]++
+		more[2][uint8(w>>24)]++
+		counts[uint8(w>>32)]++
+		more[0][uint8(w>>40)]++
+		more[1][uint8(w>>48)]++
+		more[2][uint8(w>>56)]++
+	}
+	for ; i < len(src); i++ {
+		counts[src[i]]++
+	}
+	for s := range counts {
+		counts[s] += more[0][s] + more[1][s] + more[2][s]
+	}
+}
+
+// log2 is the logarithm of n > 0 in 256ths, rounded down.
+func log2(n uint32) int {
+	k := bits.Len32(n) - 1
+	return k<<8 + int(fractions[uint64(n)<<(32-k)>>24&255])
+}
+
+// fractions are the logarithms of 1+i/256, in 256ths.
+var fractions = func() (f [256]uint8) {
+	for i := range f {
+		// By squaring: each time it reaches 2, a bit of the logarithm is set.
+		x := uint64(256+i) << 23 // 1 is 1<<31
+		for range 8 {
+			x = x >> 8 * (x >> 8) >> 15
+			f[i] <<= 1
+			if x >= 1<<32 {
+				x >>= 1
+				f[i]++
+			}
+		}
+	}
+	return f
+}()

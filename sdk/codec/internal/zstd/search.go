@@ -1,0 +1,331 @@
+package zstd
+
+import (
+	"math/bits"
+
+	"github.com/gridhold/gridhold/sdk/codec/internal/lz"
+)
+
+const (
+	fastBits  = 15        // of hashes in a fast search of a large input
+	headBits  = 16        // and at others, at most
+	chainBits = 17        // of positions in the chains
+	chainFar  = 1<<16 - 1 // between two of a chain
+	tail      = 8         // bytes at the end in which no match begins
+	enough    = 4         // bytes that a match has at least
+	burst     = 8
+	leapAfter = 64 // bytes without a match
+	leapShare = 8  // of what had none, one in so many bytes is left out next
+	mostLeap  = 256
+	shortRun  = 64
+
+	// What a sequence takes in 16ths of a bit, but for its distance; one with
+	// the last distance; and by how much a later match has to be better.
+	sequenceCost = 10 << 4
+	repeatCost   = 5 << 4
+	laterCost    = 1 << 3
+)
+
+// effort is what a level spends.
+type effort struct {
+	least int // how much of a block, by a fast search, has to be matches for a thorough one: one in so many bits; 0: always thorough
+	rich  int // the effort, by level, that is spent where more than three fifths of a block are matches
+	heads int // bits of hashes
+	tries int // earlier places that are looked at
+	more  int // for each that was better than those before
+	later int // positions after one with a match that are tried too
+	nice  int // bytes of a match after which no better one is looked for
+	skip  int // where nothing matched for 1<<skip bytes, one more is skipped each time
+}
+
+var efforts = [MaxLevel + 1]effort{
+	1: {},
+	2: {least: 8, rich: 3, heads: 14, tries: 2, more: 2, nice: 16, skip: 6},
+	3: {least: 8, rich: 4, heads: 14, tries: 4, more: 2, nice: 32, skip: 6},
+	4: {least: 8, rich: 5, heads: 14, tries: 4, more: 2, later: 1, nice: 48, skip: 6},
+	5: {least: 8, rich: 6, heads: 16, tries: 4, more: 4, later: 1, nice: 64, skip: 6},
+	6: {least: 16, rich: 7, heads: 16, tries: 12, more: 8, later: 2, nice: 128, skip: 7},
+	7: {heads: 16, tries: 96, later: 2, nice: 256, skip: 9},
+	8: {heads: 16, tries: 192, later: 2, nice: 512, skip: 9},
+	9: {heads: 16, tries: 512, later: 2, nice: 1024, skip: 10},
+}
+
+// searcher finds matches.
+type searcher struct {
+	src    []byte
+	level  int
+	base   int                  // of positions in the tables: what is below is of earlier inputs
+	quick  [1 << fastBits]int32 // positions by hash, for a fast search
+	heads  []int32              // positions by hash
+	before []uint16             // by position, how far it is to the one before with the same hash; 0: too far
+	next   int                  // first position that is not in the chains
+	worth  int                  // 16ths of a bit that a byte takes as a literal
+	saved  int                  // of the block, by matches
+
+	repeat   [3]int // the last distances
+	literals []byte // of the block
+	seqs     []sequence
+}
+
+// begin prepares for an input.
+func (s *searcher) begin(src []byte, level int) {
+	if level > 1 && s.heads == nil {
+		s.heads = make([]int32, 1<<headBits)
+		s.before = make([]uint16, 1<<chainBits)
+	}
+	if s.base == 0 || s.base+len(src) > 1<<30 {
+		clear(s.quick[:])
+		clear(s.heads)
+		s.base = 1
+	}
+	s.src, s.level, s.next, s.repeat = src, level, 0, [3]int{1, 4, 8}
+}
+
+// end forgets the input.
+func (s *searcher) end() {
+	s.base += len(s.src)
+	s.src = nil
+}
+
+// block divides src[from:to] into literals and sequences.
+func (s *searcher) block(from, to int) {
+	e := &efforts[s.level]
+	s.worth = worth(s.src[from:to])
+	if s.level > 1 && e.least == 0 {
+		s.start()
+		s.finish(s.thorough(from, to, e), to)
+		return
+	}
+	before := s.repeat
+	s.start()
+	at := s.fast(from, to)
+	if s.level > 1 && s.saved*e.least > (to-from)*s.worth {
+		if s.saved*5 > (to-from)*s.worth*3 {
+			e = &efforts[e.rich]
+		}
+		s.repeat = before
+		s.start()
+		at = s.thorough(from, to, e)
+	}
+	s.finish(at, to)
+}
+
+func (s *searcher) start() { s.literals, s.seqs, s.saved = s.literals[:0], s.seqs[:0], 0 }
+
+// finish adds the literals that are left.
+func (s *searcher) finish(at, to int) { s.literals = append(s.literals, s.src[at:to]...) }
+
+// worth is about what a byte of b takes by a code of its own: 16ths of a bit.
+func worth(b []byte) int {
+	var counts [256]uint32
+	total := 0
+	for step := max(len(b)/segment, 1) * 512; len(b) > 0; b = b[min(step, len(b)):] {
+		part := b[:min(512, len(b))]
+		count(&counts, part)
+		total += len(part)
+	}
+	if total == 0 {
+		return 16
+	}
+	sum, all := 0, log2(uint32(total))
+	for _, n := range counts {
+		if n > 0 {
+			sum += int(n) * (all - log2(n))
+		}
+	}
+	return max(sum/total/16, 16) // a code has no less than a bit
+}
+
+// add adds the literals from..at and a match.
+func (s *searcher) add(from, at, n, distance int) {
+	s.literals = append(s.literals, s.src[from:at]...)
+	r := &s.repeat
+	code := uint32(distance) + 3
+	if at > from {
+		switch distance {
+		case r[0]:
+			code = 1
+		case r[1]:
+			code = 2
+			r[0], r[1] = r[1], r[0]
+		case r[2]:
+			code = 3
+			r[0], r[1], r[2] = r[2], r[0], r[1]
+		}
+	} else {
+		switch distance {
+		case r[1]:
+			code = 1
+			r[0], r[1] = r[1], r[0]
+		case r[2]:
+			code = 2
+			r[0], r[1], r[2] = r[2], r[0], r[1]
+		case r[0] - 1:
+			code = 3
+			r[0], r[1], r[2] = r[0]-1, r[0], r[1]
+		}
+	}
+	if code > 3 {
+		r[0], r[1], r[2] = distance, r[0], r[1]
+	}
+	s.seqs = append(s.seqs, sequence{literals: uint32(at - from), match: uint32(n), offset: code})
+}
+
+// cost is what a match takes.
+func cost(distance int) int { return sequenceCost + (bits.Len(uint(distance))-1)<<4 }
+
+// fast takes the last place with the same five bytes, where that pays. It
+// returns where the literals begin that are left.
+//
+// Where nothing matches it leaps, farther and farther: it looks at burst
+// positions and leaves out the next ones, of which it enters each burst-th.
+// One of the positions that it looks at in a copy then is one that it entered.
+func (s *searcher) fast(from, to int) int {
+	src, base, worth, quick := s.src, s.base, s.worth, &s.quick
+	shift := uint(64 - fastBits)
+	if len(src) <= 1<<17 {
+		shift++
+	}
+	at, limit := from, min(to, len(src)-tail)-enough
+	last, left := s.repeat[0], 0
+	for at < limit {
+		word := le.Uint64(src[at:])
+		head := &quick[fastHash(word, shift)]
+		seen := int(*head) - base
+		*head = int32(at + base)
+		var n, start, distance, gain int
+		if seen >= 0 && le.Uint32(src[seen:]) == uint32(word) {
+			n = enough + lz.Same(src[at+enough:to], src[seen+enough:])
+			start, distance = at, at-seen
+			for start > from && seen > 0 && src[start-1] == src[seen-1] {
+				start, seen, n = start-1, seen-1, n+1
+			}
+			gain = n*worth - cost(distance)
+		}
+		if r := at + 1 - last; r >= 0 && le.Uint32(src[r:]) == uint32(word>>8) {
+			again := enough + lz.Same(src[at+1+enough:to], src[r+enough:])
+			if g := again*worth - repeatCost; g > gain {
+				n, start, distance, gain = again, at+1, last, g
+			}
+		}
+		if gain > 0 {
+			s.saved += gain
+			s.add(from, start, n, distance)
+			last = s.repeat[0]
+			end := start + n
+			for _, k := range [2]int{at + 2, end - 2} {
+				if k < limit {
+					quick[fastHash(le.Uint64(src[k:]), shift)] = int32(k + base)
+				}
+			}
+			at, from = end, end
+			continue
+		}
+		at++
+		if far := at - from; far >= leapAfter {
+			if left--; left <= 0 {
+				end := min(at+min(far/leapShare, mostLeap), limit)
+				for at = (at + burst - 1) &^ (burst - 1); at < end; at += burst {
+					quick[fastHash(le.Uint64(src[at:]), shift)] = int32(at + base)
+				}
+				left = burst
+			}
+		}
+	}
+	return from
+}
+
+func fastHash(word uint64, shift uint) int {
+	return int(word<<24*889523592379>>shift) & (1<<fastBits - 1)
+}
+
+// match is one that was found.
+type match struct {
+	n, distance int
+	gain        int // 16ths of a bit that it saves
+}
+
+// thorough takes the best of several places, or waits for a better one. It
+// returns where the literals begin that are left.
+func (s *searcher) thorough(from, to int, e *effort) int {
+	at, limit := from, min(to, len(s.src)-tail)-enough
+	for at < limit {
+		m := s.best(at, from, to, e)
+		if m.gain <= 0 {
+			at += 1 + (at-from)>>e.skip
+			continue
+		}
+		for later := 1; later <= e.later && at+later < limit && m.n < e.nice; later++ {
+			if other := s.best(at+later, from, to, e); other.gain > m.gain+laterCost && other.gain*m.n > m.gain*(later+other.n) {
+				m = other
+				at, later = at+later, 0
+			}
+		}
+		for seen := at - m.distance; at > from && seen > 0 && s.src[at-1] == s.src[seen-1]; seen-- {
+			at--
+			m.n++
+		}
+		s.add(from, at, m.n, m.distance)
+		at += m.n
+		from = at
+		if m.n > shortRun && m.distance < shortRun/4 { // what repeats at once is in the chains already
+			s.next = max(s.next, at-shortRun)
+		}
+	}
+	return from
+}
+
+func (e *effort) hash(word uint32) uint32 { return word * 2654435761 >> (32 - e.heads) }
+
+// insert enters the positions before at.
+func (s *searcher) insert(at int, e *effort) {
+	heads, before := (*[1 << headBits]int32)(s.heads), (*[1 << chainBits]uint16)(s.before)
+	for next := s.next; next < at; next++ {
+		head := &heads[e.hash(le.Uint32(s.src[next:]))&(1<<headBits-1)]
+		here := next + s.base
+		d := here - int(*head)
+		if d > chainFar {
+			d = 0
+		}
+		before[next&(1<<chainBits-1)] = uint16(d)
+		*head = int32(here)
+	}
+	s.next = max(s.next, at)
+}
+
+// best is the match at at that saves most; literals from from on come before.
+func (s *searcher) best(at, from, to int, e *effort) (m match) {
+	src := s.src
+	word := le.Uint32(src[at:])
+	for i, d := range s.repeat {
+		if i == 0 && at == from {
+			continue // means another one
+		}
+		if seen := at - d; seen >= 0 && le.Uint32(src[seen:]) == word {
+			n := enough + lz.Same(src[at+enough:to], src[seen+enough:])
+			if gain := n*s.worth - repeatCost - i<<5; gain > m.gain {
+				m = match{n, d, gain}
+			}
+		}
+	}
+	s.insert(at, e)
+	p := int(s.heads[e.hash(word)]) - s.base
+	lowest := max(at-1<<chainBits+1, 0)
+	for tries := e.tries; tries > 0 && p >= lowest && m.n < e.nice; tries-- {
+		// A longer match has these bytes too.
+		end := max(m.n-3, 0)
+		if at+end+4 <= to && le.Uint32(src[p+end:]) == le.Uint32(src[at+end:]) && le.Uint32(src[p:]) == word {
+			n := enough + lz.Same(src[at+enough:to], src[p+enough:])
+			if gain := n*s.worth - cost(at-p); gain > m.gain {
+				m = match{n, at - p, gain}
+				tries += e.more
+			}
+		}
+		d := int(s.before[p&(1<<chainBits-1)])
+		if d == 0 {
+			break
+		}
+		p -= d
+	}
+	return m
+}
