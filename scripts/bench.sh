@@ -12,3 +12,5 @@ go build -o .bench/bin/ ./bench/reads ./bench/containers
 scripts/build-js.sh
 PYTHONPATH=bindings/python/src .bench/venv/bin/python bench/run.py .bench/data .bench "${ROUNDS:-5}"
 .bench/venv/bin/python bench/containers.py .bench/bin/containers .bench/containers .bench "${ROUNDS:-5}"
+# Requests of 256 random subchunks to a server that takes 5 ms for each, held to their times.
+GRIDHOLD_TIMINGS=1 go test -count=1 -v -run '^TestRequests$' ./native/web
