@@ -237,7 +237,7 @@ func replaceable(ctx context.Context, fs storage.FS, name string, spec Spec) err
 	}
 	files, err := fs.List(ctx, name)
 	for _, file := range files {
-		if file != chunksFile && path.Ext(file) != ".chunk" && !leftOver(file) {
+		if file != chunksFile && path.Ext(file) != chunkSuffix && !leftOver(file) {
 			return fault.New(fault.ErrExists, "blosc2", join(name, file), "is no file of the frame, which is left alone")
 		}
 	}

@@ -200,6 +200,9 @@ func (d *DictStore) get(ctx context.Context, key string, from *SChunk) (Containe
 		return c, err
 	}
 	leaves, listErr := d.leaves(ctx) // of other extensions
+	if errors.Is(listErr, errors.ErrUnsupported) {
+		return nil, err
+	}
 	if listErr != nil {
 		return nil, listErr
 	}

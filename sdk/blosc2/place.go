@@ -30,7 +30,11 @@ type place struct {
 	kept bool
 }
 
-const chunksFile = "chunks.b2frame" // of a sparse frame: all but the chunks
+// The files of a sparse frame.
+const (
+	chunksFile  = "chunks.b2frame" // all but the chunks
+	chunkSuffix = ".chunk"         // of a chunk
+)
 
 func (p *place) main() string {
 	if p.sparse {
@@ -106,7 +110,7 @@ func join(dir, name string) string {
 // chunkName is the file of a sparse chunk.
 func chunkName(number int64) string {
 	digits := strings.ToUpper(strconv.FormatInt(number, 16))
-	return strings.Repeat("0", max(8-len(digits), 0)) + digits + ".chunk"
+	return strings.Repeat("0", max(8-len(digits), 0)) + digits + chunkSuffix
 }
 
 // readAt reads n bytes at off. That there are fewer is ErrCorrupt: some
