@@ -94,7 +94,7 @@ func openFixture(t *testing.T, e engine, path string) (array, *file.Store, error
 
 func startEngine(t *testing.T, name string) engine {
 	t.Helper()
-	e, err := newEngine(t.Context(), &globals{engine: name, compileCache: filepath.Join(scratch, "compiled")})
+	e, err := newEngine(t.Context(), &globals{engine: name, compileCache: filepath.Join(shared, "compiled")})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, e.Close()) })
 	return e

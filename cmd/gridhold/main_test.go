@@ -25,7 +25,7 @@ var (
 	program  string // the command
 	meter    string // runs it and says what it took
 	fixtures string // testdata/zarr
-	scratch  string // for what all tests share: the compile cache
+	shared   string // for what all tests share: the compile cache
 )
 
 var engines = []string{"native", "wasm"}
@@ -37,12 +37,12 @@ func TestMain(m *testing.M) {
 			fmt.Fprintln(os.Stderr, err)
 			return 1
 		}
-		if scratch, err = os.MkdirTemp("", "gridhold-test-"); err != nil {
+		if shared, err = os.MkdirTemp("", "gridhold-test-"); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			return 1
 		}
-		defer os.RemoveAll(scratch)
-		program, meter = filepath.Join(scratch, "gridhold.exe"), filepath.Join(scratch, "meter.exe")
+		defer os.RemoveAll(shared)
+		program, meter = filepath.Join(shared, "gridhold.exe"), filepath.Join(shared, "meter.exe")
 		for name, source := range map[string]string{program: ".", meter: "./testdata/meter"} {
 			if out, err := exec.Command("go", "build", "-o", name, source).CombinedOutput(); err != nil {
 				fmt.Fprintf(os.Stderr, "%s%v\n", out, err)
@@ -73,7 +73,7 @@ func prepare(args ...string) *exec.Cmd {
 }
 
 func withCache(args []string) []string {
-	return append([]string{"--compile-cache", filepath.Join(scratch, "compiled")}, args...)
+	return append([]string{"--compile-cache", filepath.Join(shared, "compiled")}, args...)
 }
 
 // gridhold runs the command to its end.

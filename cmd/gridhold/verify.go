@@ -17,30 +17,35 @@ func newVerify(g *globals) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if g.json {
-				if damaged == nil {
-					damaged = []zarr.Damage{}
-				}
-				err = writeJSON(c.OutOrStdout(), struct {
-					Checked int64         `json:"checked"`
-					Damaged []zarr.Damage `json:"damaged"`
-				}{checked, damaged})
-			} else {
-				err = writeDamage(c, checked, damaged)
-			}
-			if err == nil && len(damaged) > 0 {
-				err = &failure{path: c.Flags().Arg(0), status: statusDamaged, err: fmt.Errorf("%d damaged of %d checked", len(damaged), checked)}
-			}
-			return err
+			return tellDamage(c, g, checked, damaged)
 		})
+}
+
+// tellDamage prints what is damaged, which is the error of the command.
+func tellDamage(c *cobra.Command, g *globals, checked int64, damaged []zarr.Damage) (err error) {
+	if g.json {
+		if damaged == nil {
+			damaged = []zarr.Damage{}
+		}
+		err = writeJSON(c.OutOrStdout(), struct {
+			Checked int64         `json:"checked"`
+			Damaged []zarr.Damage `json:"damaged"`
+		}{checked, damaged})
+	} else {
+		err = writeDamage(c, checked, damaged)
+	}
+	if err == nil && len(damaged) > 0 {
+		err = &failure{path: c.Flags().Arg(0), status: statusDamaged, err: fmt.Errorf("%d damaged of %d checked", len(damaged), checked)}
+	}
+	return err
 }
 
 func (s *source) verify(ctx context.Context) (checked int64, damaged []zarr.Damage, err error) {
 	if s.damage != nil {
 		return 1, []zarr.Damage{damageOf(s.damage)}, nil
 	}
-	if s.container != nil {
-		return s.container.verify(ctx)
+	if s.opened != nil {
+		return s.opened.verify(ctx)
 	}
 	if s.images != nil {
 		return s.images.verify(ctx)

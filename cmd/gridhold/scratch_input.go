@@ -1,0 +1,144 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"strings"
+
+	"github.com/gridhold/gridhold/sdk/fault"
+	"github.com/gridhold/gridhold/sdk/image"
+	"github.com/gridhold/gridhold/sdk/rawjson"
+	"github.com/gridhold/gridhold/sdk/scratch"
+	"github.com/gridhold/gridhold/sdk/storage"
+)
+
+// scratchTarget is where a scratch is or will be.
+type scratchTarget struct {
+	fs        *machineFS
+	key       string // its name there
+	directory bool
+}
+
+func scratchAt(g *globals, name string) (*scratchTarget, error) {
+	if g.engine != "native" {
+		return nil, failed(name, fault.New(fault.ErrUnsupported, "engine", g.engine, "it has no scratches yet"))
+	}
+	local, err := localPath(name)
+	if err != nil {
+		return nil, failed(name, err)
+	}
+	fs, key, err := openMachine(local)
+	if err != nil {
+		return nil, failed(name, err)
+	}
+	info, err := os.Stat(local)
+	directory := err == nil && info.IsDir() || strings.HasSuffix(name, "/")
+	return &scratchTarget{fs, fs.resolve(key), directory}, nil
+}
+
+// statuses looks at the scratch, or at all of the directory.
+func (t *scratchTarget) statuses(ctx context.Context) ([]scratch.Status, error) {
+	if t.directory {
+		return scratch.List(ctx, t.fs, t.key)
+	}
+	s, err := scratch.Inspect(ctx, t.fs, t.key)
+	if errors.Is(err, fault.ErrNotFound) {
+		return nil, fault.New(fault.ErrNotFound, "scratch", "", "")
+	}
+	return []scratch.Status{s}, err
+}
+
+// scratchInput is the images that a scratch is to hold, and what opens them:
+// tables, stacks, or several of both.
+type scratchInput struct {
+	locations *image.ImageLocationGrouping
+	from      map[string]*images // by key: what named it
+	all       []*images
+	providers map[*images]image.ReaderProvider
+}
+
+func imagesFor(ctx context.Context, g *globals, names []string) (in *scratchInput, err error) {
+	in = &scratchInput{from: map[string]*images{}, providers: map[*images]image.ReaderProvider{}}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, in.Close())
+		}
+	}()
+	for _, name := range names {
+		m, err := openImages(ctx, g, name)
+		if err == nil && m == nil {
+			if _, err = os.Stat(name); err == nil {
+				err = fault.New(fault.ErrUnsupported, "images", "", "neither a stack nor a table")
+			}
+		}
+		if err != nil {
+			return in, failed(name, err)
+		}
+		in.all = append(in.all, m)
+		in.providers[m] = m.provider(false)
+	}
+	var failure error
+	in.locations, err = image.GroupLocations(func(yield func(image.ImageLocation) bool) {
+		for _, m := range in.all {
+			if failure = failed(m.name, in.add(ctx, m, yield)); failure != nil {
+				return
+			}
+		}
+	})
+	return in, errors.Join(failure, err)
+}
+
+// add yields the images that m names.
+func (in *scratchInput) add(ctx context.Context, m *images, yield func(image.ImageLocation) bool) error {
+	if !m.table {
+		in.from[m.key] = m
+		yield(image.ImageLocation{Key: m.key, Index: image.WholeFile})
+		return nil
+	}
+	return m.eachLocation(ctx, func(l image.ImageLocation) error {
+		first := in.from[l.Key]
+		if first == nil {
+			in.from[strings.Clone(l.Key)] = m
+		} else if first != m && first.table && !strings.HasPrefix(l.Key, "/") && !m.sameRoots(first) {
+			return usagef("%s names %s, and so does %s, which lies elsewhere: say with --root what both mean", m.name, l.Key, first.name)
+		}
+		yield(l)
+		return nil
+	})
+}
+
+// sameRoots reports whether two tables mean the same files by the same names.
+func (m *images) sameRoots(n *images) bool {
+	return m.key[:strings.LastIndexByte(m.key, '/')+1] == n.key[:strings.LastIndexByte(n.key, '/')+1]
+}
+
+// Open is image.ReaderProvider's.
+func (in *scratchInput) Open(ctx context.Context, key string) (image.Reader, error) {
+	m := in.from[key]
+	if m == nil {
+		return nil, fault.New(fault.ErrNotFound, "image", key, "")
+	}
+	return in.providers[m].Open(ctx, key)
+}
+
+// Stat is image.Stater's.
+func (in *scratchInput) Stat(ctx context.Context, key string) (storage.FileInfo, error) {
+	if m := in.from[key]; m != nil {
+		if s, ok := in.providers[m].(image.Stater); ok {
+			return s.Stat(ctx, key)
+		}
+	}
+	return storage.FileInfo{}, fault.New(fault.ErrUnsupported, "image", key, "its provider cannot look at it")
+}
+
+// Close closes what the images lie in.
+func (in *scratchInput) Close() (err error) {
+	for _, m := range in.all {
+		err = errors.Join(err, m.Close())
+	}
+	return err
+}
+
+func asJSON(v rawjson.Value) json.RawMessage { return rawjson.Marshal(v) }
