@@ -1,18 +1,9 @@
-//go:build !gridhold_guest
-
 package blosc
-
-import (
-	"hash/crc32"
-
-	"github.com/klauspost/compress/dict"
-	"github.com/klauspost/compress/zstd"
-)
 
 // dictionary is what all streams of a chunk may refer to.
 type dictionary struct {
 	bytes []byte
-	zstd  *zstd.Encoder // nil for LZ4
+	zstd  func(dst, src []byte) []byte // appends a frame that refers to it; nil for LZ4
 }
 
 const (
@@ -44,18 +35,5 @@ func (e *encoder) train() {
 	for i := range count {
 		parts = append(parts, filtered[i*len(filtered)/count:][:n])
 	}
-	b, err := dict.BuildZstdDict(parts, dict.Options{
-		MaxDictSize: most,
-		HashBytes:   6,
-		ZstdDictID:  crc32.ChecksumIEEE(filtered[:n]) | 1<<15, // the first numbers belong to registered ones
-		ZstdLevel:   zstd.SpeedFastest,
-	})
-	if err != nil || len(b) > maxDictionary {
-		return // too little repeats
-	}
-	z, err := newZstdEncoder(zstd.SpeedFastest, zstd.WithEncoderDict(b))
-	if err != nil {
-		return
-	}
-	e.dict = &dictionary{bytes: b, zstd: z}
+	e.dict = trainZstd(parts, most)
 }

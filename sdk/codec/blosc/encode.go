@@ -1,12 +1,8 @@
-//go:build !gridhold_guest
-
 package blosc
 
 import (
 	"encoding/binary"
 	"strconv"
-
-	"github.com/klauspost/compress/zstd"
 
 	"github.com/gridhold/gridhold/sdk/codec/internal/block"
 	"github.com/gridhold/gridhold/sdk/fault"
@@ -108,9 +104,6 @@ func EncodeBlocks(dst []byte, blocks [][]byte, p Params) ([]byte, error) {
 		out = binary.LittleEndian.AppendUint32(out, uint32(len(b)))
 		body := len(out)
 		filtered := e.filter(b, 1, e.s)
-		if i == 0 {
-			e.choose(filtered, 1)
-		}
 		if out = e.pack(out, filtered, e.s); len(out)-body >= len(b) {
 			out = append(out[:body], filtered...)
 		}
@@ -170,7 +163,6 @@ type encoder struct {
 	unsplit   bool
 	base      []byte // block 0 as it will decode, for the delta filter
 	dict      *dictionary
-	speed     zstd.EncoderLevel
 	s         *scratch
 }
 
@@ -260,17 +252,18 @@ func (e *encoder) packed(dst []byte) (out []byte, zero bool, err error) {
 	if e.size < worthWorkers {
 		workers = 1
 	}
-	i := 0
-	for ; i < count && len(out) <= most && (i == 0 || workers <= 1); i++ { // the first one chooses
-		binary.LittleEndian.PutUint32(out[starts+4*i:], uint32(len(out)-head))
-		var ran bool
-		out, ran = e.block(out, i, e.s)
-		zero = zero && ran
+	if workers <= 1 {
+		for i := range count {
+			binary.LittleEndian.PutUint32(out[starts+4*i:], uint32(len(out)-head))
+			var ran bool
+			out, ran = e.block(out, i, e.s)
+			if zero = zero && ran; len(out) > most {
+				return out, false, nil
+			}
+		}
+		return out, zero, nil
 	}
-	if i == count || len(out) > most {
-		return out, zero && len(out) <= most, nil
-	}
-	l := newLine(i, count-1)
+	l := newLine(0, count-1)
 	err = l.work(workers, e.s, func(i int, s *scratch) error {
 		var ran bool
 		s.packed, ran = e.block(s.packed[:0], i, s)
@@ -302,9 +295,6 @@ func (e *encoder) block(out []byte, i int, s *scratch) (_ []byte, zero bool) {
 		streams = e.p.typeSize()
 	}
 	b = e.filter(b, i, s)
-	if i == 0 {
-		e.choose(b, streams)
-	}
 	n := len(b) / streams
 	zero = true
 	for k := range streams {

@@ -1,5 +1,3 @@
-//go:build !gridhold_guest
-
 package blosc
 
 import (
