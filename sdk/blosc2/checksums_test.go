@@ -125,7 +125,7 @@ func TestChecksumsShowEveryFlip(t *testing.T) {
 			c, err := blosc2.Open(ctx, fs, "bad", writing)
 			require.NoError(t, err)
 			require.ErrorIs(t, c.(*blosc2.SChunk).Compact(ctx), fault.ErrCorrupt, "damage is not made right")
-			require.Contains(t, fmt.Sprint(damages(t, c)), "chunk 0: checksums: its bytes are not those that were written")
+			require.Contains(t, fmt.Sprint(damages(t, c)), "{chunk 0 -1 checksums: its bytes are not those that were written: corrupt}")
 			require.NoError(t, c.Close())
 		} else {
 			require.Greater(t, unseen, 1000)

@@ -65,8 +65,20 @@ func (v *verifier) found(item string, err error) error {
 	case !errors.Is(err, fault.ErrCorrupt) && !errors.Is(err, fault.ErrUnsupported) && !errors.Is(err, fault.ErrLimit):
 		return err
 	}
-	d := Damage{Item: strings.TrimSpace(item), Off: -1, Text: err.Error()}
-	for errors.As(err, &e) && e.Off < 0 { // the innermost knows where
+	d := Damage{Item: strings.TrimSpace(item), Off: -1}
+	// What is around the innermost says where, which the item does too: but
+	// for the block of a chunk.
+	for errors.As(err, &e) && e.Why == "" && e.Off < 0 {
+		if !errors.As(e.Err, new(*fault.Error)) {
+			break
+		}
+		if strings.HasPrefix(e.Item, "block ") {
+			d.Item += " " + e.Item
+		}
+		err = e.Err
+	}
+	d.Text = err.Error()
+	for errors.As(err, &e) && e.Off < 0 {
 		err = e.Err
 	}
 	if e != nil {
