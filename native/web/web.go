@@ -40,6 +40,7 @@ type Fetcher struct {
 	userAgent string
 	silence   time.Duration
 	close     func()
+	servers   storage.Servers
 }
 
 // New returns a Fetcher.
@@ -64,6 +65,9 @@ func New(o Options) *Fetcher {
 	}
 	return f
 }
+
+// Servers is storage.Learner's.
+func (f *Fetcher) Servers() *storage.Servers { return &f.servers }
 
 // Close drops idle connections. Later exchanges make new ones.
 func (f *Fetcher) Close() error {

@@ -13,19 +13,18 @@ import (
 // HTTPOptions of a store over HTTP. The zero value is the advice for
 // programs; in a browser set NoSuffix and NoConditions.
 type HTTPOptions struct {
-	Header             []Field  // sent with every request (credentials)
-	NoSuffix           bool     // ask for the size and an explicit range: a cross-origin suffix costs a preflight
-	NoConditions       bool     // send no If-Match, which costs a preflight too; versions are compared in the answers
-	ForbiddenIsMissing bool     // 403 means that there is no object (S3 without the right to list)
-	Gap                int64    // bytes between ranges that are rather read than asked around; 0: 32 KiB, < 0: none
-	MaxMerged          int64    // bytes of a request made of several ranges; 0: 8 MiB
-	WholeLimit         int64    // bytes of a body that is taken whole where the server ignores ranges; 0: 64 MiB
-	BodyLimit          int64    // bytes of any body; 0: 2 GiB
-	Parallel           int      // requests under way at once, of all calls of the store; 0: 32
-	Clock              Clock    // waits before a request is tried again; nil: none is
-	Retries            int      // after the first try; 0: 3
-	Servers            *Servers // what servers take, learned by all stores that share it; nil: by this one alone
-	Trace              Trace    // told of each request, and of each wait for its turn or before another try; nil: none
+	Header             []Field // sent with every request (credentials)
+	NoSuffix           bool    // ask for the size and an explicit range: a cross-origin suffix costs a preflight
+	NoConditions       bool    // send no If-Match, which costs a preflight too; versions are compared in the answers
+	ForbiddenIsMissing bool    // 403 means that there is no object (S3 without the right to list)
+	Gap                int64   // bytes between ranges that are rather read than asked around; 0: 32 KiB, < 0: none
+	MaxMerged          int64   // bytes of a request made of several ranges; 0: 8 MiB
+	WholeLimit         int64   // bytes of a body that is taken whole where the server ignores ranges; 0: 64 MiB
+	BodyLimit          int64   // bytes of any body; 0: 2 GiB
+	Parallel           int     // requests under way at once, of all calls of the store; 0: 32
+	Clock              Clock   // waits before a request is tried again; nil: none is
+	Retries            int     // after the first try; 0: 3
+	Trace              Trace   // told of each request, and of each wait for its turn or before another try; nil: none
 }
 
 // HTTP is objects on a web server or in an object store. Safe for concurrent
@@ -36,9 +35,9 @@ type HTTPOptions struct {
 // Data of a wanted version is asked for with If-Match and compared as well.
 //
 // How a suffix range is best asked for is learned from the answers and
-// remembered: for the store, or for all stores of the server that share a
-// Servers. While the first suffix range of all is out, others wait for what it
-// teaches, so that a form that fails is tried once.
+// remembered for the server: by the store, or by all stores over a Fetcher that
+// is a Learner. While the first suffix range of all is out, others wait for
+// what it teaches, so that a form that fails is tried once.
 //
 // What may pass is tried again, if there is a Clock, after a back-off that
 // doubles from 100 ms, half of it by chance, or after what the server asks for
@@ -87,7 +86,11 @@ func NewHTTP(f Fetcher, baseURL string, o HTTPOptions) *HTTP {
 	}
 	h := &HTTP{fetcher: f, base: strings.TrimRight(base, "/") + "/", query: query, o: o}
 	h.turns = make(chan struct{}, o.Parallel)
-	h.server = o.Servers.of(h.base)
+	var known *Servers
+	if l, ok := f.(Learner); ok {
+		known = l.Servers()
+	}
+	h.server = known.of(h.base)
 	return h
 }
 

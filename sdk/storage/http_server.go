@@ -7,9 +7,14 @@ import (
 	"sync/atomic"
 )
 
-// Servers remembers what web servers take, by origin, for all stores that it
-// is given to (HTTPOptions.Servers): what one store learned, the next one
-// knows. The zero value is ready. Safe for concurrent use.
+// Learner is an optional power of a Fetcher: it carries what stores over it
+// learn of servers from one to the next.
+type Learner interface {
+	Servers() *Servers // always the same
+}
+
+// Servers remembers what web servers take, by origin. The zero value is ready.
+// Safe for concurrent use.
 type Servers struct {
 	mu       sync.Mutex
 	byOrigin map[string]*server

@@ -14,8 +14,12 @@ import (
 	"github.com/gridhold/gridhold/sdk/storage/storagetest"
 )
 
-// TestHTTPSuffixTriedOnce: readers that come together, by stores that share a
-// Servers, send the form that fails once.
+type remembering struct{ servers *storage.Servers }
+
+func (r remembering) Servers() *storage.Servers { return r.servers }
+
+// TestHTTPSuffixTriedOnce: readers that come together, by several stores over
+// one Fetcher, send the form that fails once.
 func TestHTTPSuffixTriedOnce(t *testing.T) {
 	for name, q := range map[string]storagetest.Quirks{
 		"refused": {RefuseSuffix: 416}, "ignored": {IgnoreSuffix: true}, "no head either": {RefuseSuffix: 501, RefuseHead: 405},
@@ -23,10 +27,13 @@ func TestHTTPSuffixTriedOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			server := storagetest.NewOrigin(map[string][]byte{"k": data})
 			server.Quirks = q
-			servers := new(storage.Servers)
+			learner := struct {
+				storage.Fetcher
+				storage.Learner
+			}{server, remembering{new(storage.Servers)}}
 			var wg sync.WaitGroup
 			for range 16 {
-				s := storage.NewHTTP(server, storagetest.OriginURL, storage.HTTPOptions{Servers: servers})
+				s := storage.NewHTTP(learner, storagetest.OriginURL, storage.HTTPOptions{})
 				for range 4 {
 					wg.Go(func() {
 						bs, _, err := read(s, "k", "", storage.Suffix(7))

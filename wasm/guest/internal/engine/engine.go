@@ -81,6 +81,7 @@ type Engine struct {
 	panics  atomic.Uint32
 	gate    gate
 	lent    lender
+	servers storage.Servers // what those of HTTP take
 
 	mu       sync.Mutex // guards what follows
 	ended    []uint32   // operations that no run has listed yet

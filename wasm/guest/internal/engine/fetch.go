@@ -16,6 +16,9 @@ const answerRoom = 32 << 10
 // fetcher is the host's HTTP.
 type fetcher struct{ engine *Engine }
 
+// Servers implements [storage.Learner].
+func (f fetcher) Servers() *storage.Servers { return &f.engine.servers }
+
 // Fetch implements [storage.Fetcher].
 func (f fetcher) Fetch(ctx context.Context, r storage.Request) (storage.Response, error) {
 	most := f.engine.memory / 4
