@@ -2,6 +2,8 @@ package s3_test
 
 import (
 	"encoding/binary"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -143,5 +145,40 @@ func TestKilledServer(t *testing.T) {
 	for i, idx := range all {
 		y, x := int(idx[0])*8, int(idx[1])*8
 		require.Equal(t, block(3, y, x, y+8, x+8), got[i])
+	}
+}
+
+// TestWritersOfOneShard: two clients that know nothing of each other write
+// parts of one shard at once. Each put is on the condition that the object is
+// still the one that was read, so nothing is lost.
+func TestWritersOfOneShard(t *testing.T) {
+	alone(t)
+	g := s3test.Start(t, "bucket")
+	grid(t, open(t, g, "s3://bucket/x", s3.Options{}), "", 3)
+	_, port, ok := strings.Cut(strings.TrimPrefix(g.Endpoint, "http://"), ":")
+	require.True(t, ok)
+	var wg sync.WaitGroup
+	for client, host := range []string{"127.0.0.1", "localhost"} { // two names, so no lock of this process joins them
+		s, err := s3.Open(t.Context(), "s3://bucket/x", s3.Options{Endpoint: "http://" + host + ":" + port, AccessKey: s3test.AccessKey, SecretKey: s3test.SecretKey})
+		require.NoError(t, err)
+		t.Cleanup(func() { s.Close() })
+		a, err := zarr.OpenArray(t.Context(), s, "", zarr.Options{})
+		require.NoError(t, err)
+		wg.Go(func() {
+			for k := client; k < 8; k += 2 {
+				y := int64(8 * k)
+				if err := a.StoreRegion(t.Context(), []int64{y, 0}, []int64{y + 8, 8}, block(977, 8*k, 0, 8*k+8, 8)); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	a, err := zarr.OpenArray(t.Context(), open(t, g, "s3://bucket/x", s3.Options{}), "", zarr.Options{})
+	require.NoError(t, err)
+	got, err := a.RetrieveRegion(t.Context(), []int64{0, 0}, []int64{64, 16}, zarr.ReadOptions{})
+	require.NoError(t, err)
+	for y := range 64 {
+		require.Equal(t, append(block(977, y, 0, y+1, 8), block(3, y, 8, y+1, 16)...), got[32*y:32*y+32], "row %d", y)
 	}
 }
