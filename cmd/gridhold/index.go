@@ -29,6 +29,9 @@ pyramid, or of all arrays of a group. With it, "read --index PACK" needs one
 request for any subchunk. A shard that is replaced later is noticed.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) (err error) {
+			if g.engine != "native" {
+				return usagef("index build goes with --engine native")
+			}
 			s, err := open(c.Context(), g, args[0])
 			if err != nil {
 				return failed(args[0], err)

@@ -150,6 +150,7 @@ func TestIndex(t *testing.T) {
 	gridhold(t, "read", array, "--index", filepath.Join(fixtures, "index_end_crc_zarr-python", "zarr.json")).fails(t, statusFailed)
 	gridhold(t, "index", "build", filepath.Join(fixtures, "plain_zstd")).fails(t, statusFailed)
 	gridhold(t, "read", array, "--index", pack, "--engine", "wasm").fails(t, statusUsage)
+	gridhold(t, "index", "build", array, "--engine", "wasm").fails(t, statusUsage)
 }
 
 // bucketOf starts a server of S3 for the command, with one bucket.
