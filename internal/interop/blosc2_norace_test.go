@@ -2,4 +2,5 @@
 
 package interop
 
+// raced: see the other one.
 const raced = false

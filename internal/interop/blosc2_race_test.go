@@ -2,6 +2,6 @@
 
 package interop
 
-// raced: pools forget under the race detector, and a writer of zstd is
-// megabytes to make.
+// raced: the race detector is on, so that the tables are cut down. Pools
+// forget under it, and a writer of zstd is megabytes to make.
 const raced = true
