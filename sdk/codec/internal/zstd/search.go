@@ -29,7 +29,7 @@ const (
 // effort is what a level spends.
 type effort struct {
 	least int // how much of a block, by a fast search, has to be matches for a thorough one: one in so many bits; 0: always thorough
-	rich  int // the effort, by level, that is spent where more than three fifths of a block are matches
+	rich  int // the effort, by level, that is spent where more than half of a block is matches
 	heads int // bits of hashes
 	tries int // earlier places that are looked at
 	more  int // for each that was better than those before
@@ -40,11 +40,11 @@ type effort struct {
 
 var efforts = [MaxLevel + 1]effort{
 	1: {},
-	2: {least: 8, rich: 3, heads: 14, tries: 2, more: 2, nice: 16, skip: 6},
-	3: {least: 8, rich: 4, heads: 14, tries: 4, more: 2, nice: 32, skip: 6},
-	4: {least: 8, rich: 5, heads: 14, tries: 4, more: 2, later: 1, nice: 48, skip: 6},
-	5: {least: 8, rich: 6, heads: 16, tries: 4, more: 4, later: 1, nice: 64, skip: 6},
-	6: {least: 16, rich: 7, heads: 16, tries: 12, more: 8, later: 2, nice: 128, skip: 7},
+	2: {least: 16, rich: 3, heads: 14, tries: 2, more: 2, nice: 16, skip: 6},
+	3: {least: 32, rich: 4, heads: 15, tries: 6, more: 4, nice: 32, skip: 6},
+	4: {least: 32, rich: 5, heads: 15, tries: 4, more: 4, later: 1, nice: 48, skip: 6},
+	5: {least: 16, rich: 6, heads: 16, tries: 4, more: 4, later: 1, nice: 64, skip: 6},
+	6: {least: 32, rich: 7, heads: 16, tries: 12, more: 8, later: 2, nice: 128, skip: 7},
 	7: {heads: 16, tries: 96, later: 2, nice: 256, skip: 9},
 	8: {heads: 16, tries: 192, later: 2, nice: 512, skip: 9},
 	9: {heads: 16, tries: 512, later: 2, nice: 1024, skip: 10},
@@ -100,7 +100,7 @@ func (s *searcher) block(from, to int) {
 	s.start()
 	at := s.fast(from, to)
 	if s.level > 1 && s.saved*e.least > (to-from)*s.worth {
-		if s.saved*5 > (to-from)*s.worth*3 {
+		if s.saved*2 > (to-from)*s.worth {
 			e = &efforts[e.rich]
 		}
 		s.repeat = before
