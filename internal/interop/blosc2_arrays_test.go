@@ -1,6 +1,7 @@
 package interop
 
 import (
+	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -88,5 +89,11 @@ func TestBlosc2Arrays(t *testing.T) {
 	add(arrayOf(r, t, "|u1", []int64{256, 257}, []int64{256, 257}, []int64{256, 257})) // about 2^16 in a chunk
 	add(arrayOf(r, t, "|u1", []int64{1<<16 + 1}, []int64{1 << 16}, []int64{1 << 16}))
 	add(arrayOf(r, t, "|u1", []int64{1<<16 - 1}, []int64{1<<16 - 1}, []int64{1<<15 + 1}))
+	for _, dtype := range dtypes {
+		f := arrayOf(r, t, dtype, []int64{50, 70}, []int64{20, 30}, []int64{7, 30})
+		f.Full, f.Data = true, bytes.Repeat(f.Data[:f.settings.TypeSize], 50*70)
+		f.label += ", full"
+		add(f)
+	}
 	require.Empty(t, bothWays(t, frames))
 }

@@ -31,6 +31,7 @@ type frame struct {
 	BlockShape []int64 `json:"block_shape,omitempty"`
 	DType      string  `json:"dtype,omitempty"`
 	Data       []byte  `json:"data,omitempty"`
+	Full       bool    `json:"full"` // of the first item
 }
 
 type meta struct {
@@ -76,11 +77,7 @@ func (f *frame) make(ctx context.Context, fs storage.FS) error {
 	if f.DType != "" {
 		spec.ChunkSize, spec.Params.TypeSize, spec.Params.BlockSize = 0, 0, 0
 		shape := blosc2.Shape{Shape: f.Shape, Chunks: f.ChunkShape, Blocks: f.BlockShape, DType: f.DType}
-		a, e := blosc2.CreateArray(ctx, fs, f.Name, shape, spec, writing)
-		if e == nil {
-			e = a.SetSlice(ctx, nil, f.Data)
-		}
-		c, err = a, e
+		c, err = f.makeArray(ctx, fs, shape, spec)
 	} else {
 		c, err = blosc2.CreateSChunk(ctx, fs, f.Name, spec, writing)
 	}
@@ -93,6 +90,13 @@ func (f *frame) make(ctx context.Context, fs storage.FS) error {
 		}
 	}
 	return c.Close()
+}
+
+func (f *frame) makeArray(ctx context.Context, fs storage.FS, shape blosc2.Shape, spec blosc2.Spec) (*blosc2.NDArray, error) {
+	if f.Full {
+		return blosc2.CreateFull(ctx, fs, f.Name, shape, f.Data[:f.settings.TypeSize], spec, writing)
+	}
+	return blosc2.CreateFrom(ctx, fs, f.Name, shape, f.Data, spec, writing)
 }
 
 // apply does the change to a container that is open for writing.

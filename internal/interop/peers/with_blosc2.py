@@ -127,6 +127,8 @@ def make(dir, job):
     del common["cparams"]["blocksize"]
     shape, chunks, blocks = (tuple(job.get(key, ())) for key in ("shape", "chunk_shape", "block_shape"))
     items = np.frombuffer(base64.b64decode(job.get("data", "")), as_dtype(job["dtype"])).reshape(shape)
+    if job.get("full"):  # of one item, of which nothing is stored
+        return blosc2.full(shape, items.flat[0], dtype=items.dtype, chunks=chunks, blocks=blocks, **common)
     return blosc2.asarray(items, chunks=chunks, blocks=blocks, **common)
 
 
