@@ -44,7 +44,7 @@ func (f *frame) begun(ctx context.Context, g *grip) (*draft, error) {
 	if info, err := f.view.file.Stat(); f.where.kept && err == nil && info.Links == 0 {
 		return nil, fault.New(fault.ErrStale, "frame", "", "the store has something else under its key by now, or nothing")
 	}
-	return f.draft()
+	return f.draft(ctx)
 }
 
 func (f *frame) changing(ctx context.Context, g *grip, do func(d *draft) error) error {
@@ -75,6 +75,7 @@ func (d *draft) adopt(ctx context.Context, g *grip) error {
 			return err
 		}
 		f.tick = tick
+		f.files.of, f.files.next = f.view, max(d.end, f.files.next)
 	} else {
 		info, err := old.file.Stat()
 		if err != nil {

@@ -44,9 +44,14 @@ func (v *view) dead(ctx context.Context) (int64, error) {
 // and puts it in the place of the old one in one step. Handles that have the
 // old one open go on with it until their next call. Sparse frames have no dead
 // bytes. ErrReadOnly, ErrCorrupt, ErrClosed, and the errors of locking.
+//
+// It waits until this process has closed its snapshots of the frame; those of
+// other processes go on with the old file, which is gone when they are closed.
 func (s *SChunk) Compact(ctx context.Context) error {
-	if s.f.where.sparse {
-		_, err := s.f.state()
+	if _, err := s.f.state(); err != nil || s.f.where.sparse {
+		return err
+	}
+	if err := pins.wait(ctx, &s.f.where); err != nil {
 		return err
 	}
 	return s.f.renew(ctx, func(*draft) error { return nil })

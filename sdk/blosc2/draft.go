@@ -3,8 +3,10 @@ package blosc2
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/gridhold/gridhold/sdk/codec/blosc"
 	"github.com/gridhold/gridhold/sdk/fault"
@@ -29,7 +31,7 @@ type draft struct {
 }
 
 // draft begins with the state as it is.
-func (f *frame) draft() (*draft, error) {
+func (f *frame) draft(ctx context.Context) (*draft, error) {
 	v := f.view
 	if 8*v.chunks > f.o.Limits.Index {
 		return nil, overLimit("an index of " + strconv.FormatInt(v.chunks, 10) + " chunks")
@@ -45,6 +47,9 @@ func (f *frame) draft() (*draft, error) {
 			d.end = max(d.end, e.At+1)
 		}
 	}
+	if d.Sparse && f.where.fs != nil {
+		return d, d.number(ctx)
+	}
 	if !d.Sparse {
 		extent, err := f.where.extent(v.file)
 		if err != nil {
@@ -53,6 +58,27 @@ func (f *frame) draft() (*draft, error) {
 		d.end = max(d.FrameLen, extent)
 	}
 	return d, nil
+}
+
+// number finds a number for the next file of a chunk that no state before gave
+// to one: who still reads that state must find its chunks or nothing. So the
+// file of the highest number stays, also when nothing names it.
+func (d *draft) number(ctx context.Context) error {
+	if d.f.files.of != d.f.view {
+		names, err := d.f.where.fs.List(ctx, d.f.where.name)
+		if err != nil {
+			return err
+		}
+		for _, name := range names {
+			digits, ok := strings.CutSuffix(name, chunkSuffix)
+			if n, err := strconv.ParseInt(digits, 16, 64); ok && err == nil {
+				d.f.files.next = max(d.f.files.next, n+1)
+			}
+		}
+	}
+	d.end = max(d.end, d.f.files.next)
+	d.gone, d.f.files.last = d.f.files.last, nil
+	return nil
 }
 
 // params are those of a new chunk.
@@ -261,12 +287,27 @@ func (d *draft) header() []byte {
 // clean removes the chunk files that are left over. A reader of the state
 // before that misses them finds the new one.
 func (d *draft) clean(ctx context.Context) error {
-	for _, number := range d.gone {
-		if err := d.f.where.fs.Remove(ctx, join(d.f.where.name, chunkName(number))); err != nil {
-			return err
-		}
+	if len(d.gone) == 0 {
+		return nil
 	}
-	return nil
+	if i := slices.Index(d.gone, d.end-1); i >= 0 {
+		d.gone, d.f.files.last = slices.Delete(d.gone, i, i+1), []int64{d.end - 1}
+	}
+	where := d.f.where
+	remove := func() (failed error) {
+		for _, number := range d.gone {
+			err := where.fs.Remove(context.WithoutCancel(ctx), join(where.name, chunkName(number)))
+			if !errors.Is(err, fault.ErrNotFound) {
+				failed = first(failed, err)
+			}
+		}
+		return failed
+	}
+	kept, err := pins.later(ctx, &where, func() { _ = remove() })
+	if kept || err != nil {
+		return err
+	}
+	return remove()
 }
 
 // encodeIndex makes the index chunk as the C library does.

@@ -26,13 +26,19 @@ type body struct {
 	o     Options
 	lock  *sidecar      // nil: unlocked
 	own   bool          // the lock is this frame's to close
+	pin   *pin          // of a snapshot
 	clock storage.Clock // nil: none
 
 	mu    sync.RWMutex // held shared by those who use the view and its file
 	view  *view        // nil: closed
 	tick  uint64
-	dirty bool  // committed to and not synced
-	past  past  // states before
+	dirty bool // committed to and not synced
+	past  past // states before
+	files struct {
+		of   *view   // after which all of them are known
+		next int64   // above the numbers of all chunk files
+		last []int64 // the highest, which nothing names any more
+	}
 	again again // the block that was read last
 	seen  atomic.Pointer[look]
 	named atomic.Int64 // when the name was last seen to lead to the file; see fresh
@@ -140,6 +146,9 @@ func (f *frame) try(ctx context.Context, g *grip, do func(v *view) error) (err e
 	}
 	before := f.seen.Load()
 	err = do(f.view)
+	if f.where.pinned && (err == nil || transient(err)) {
+		return f.overwritten(err), false
+	}
 	if err != nil && !transient(err) {
 		return err, false
 	}
@@ -158,6 +167,7 @@ func (f *frame) close() error {
 	}
 	file := f.view.file
 	f.view = nil
+	f.pin.drop()
 	var err error
 	if w, ok := file.(storage.File); ok && f.dirty && f.o.Durability == SyncOnClose {
 		err = w.Sync()

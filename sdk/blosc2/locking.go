@@ -62,7 +62,7 @@ type sidecar struct {
 // openSidecar returns the lock that the options ask for; nil: none.
 func openSidecar(ctx context.Context, where *place, o Options) (*sidecar, error) {
 	switch {
-	case o.Locking == Unlocked:
+	case o.Locking == Unlocked || o.Map:
 		return nil, nil
 	case where.lock != nil:
 		return where.lock, nil
@@ -159,14 +159,14 @@ func (g *grip) count(last generation) error {
 // locked calls do while the lock of a frame is held that may not be there. The
 // lock of a directory lies in it: without the directory nobody has it.
 func (p *place) locked(ctx context.Context, o Options, do func() error) error {
+	if p.sparse {
+		if _, err := p.fs.Stat(ctx, p.name); errors.Is(err, fault.ErrNotFound) {
+			return do()
+		}
+	}
 	s, err := openSidecar(ctx, p, o)
 	if err != nil {
 		return err
-	}
-	if s != nil && p.sparse {
-		if _, err := p.fs.Stat(ctx, p.name); errors.Is(err, fault.ErrNotFound) {
-			return first(do(), s.file.Close())
-		}
 	}
 	if s == nil {
 		return do()

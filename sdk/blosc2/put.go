@@ -152,7 +152,7 @@ func cframe(ctx context.Context, c Container) ([]byte, error) {
 // copyTo writes a contiguous copy of the frame to an empty file.
 func (s *SChunk) copyTo(ctx context.Context, f storage.File) error {
 	return s.f.read(ctx, func(v *view) error {
-		d, err := (&frame{body: &body{view: v, where: s.f.where, o: s.f.o}}).draft()
+		d, err := (&frame{body: &body{view: v, where: s.f.where, o: s.f.o}}).draft(ctx)
 		if err != nil {
 			return err
 		}

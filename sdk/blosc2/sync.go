@@ -147,10 +147,7 @@ func (v *view) trailerAt() int64 {
 // frame.
 func (f *frame) doubtful(ctx context.Context, g *grip, before *look, failed error) bool {
 	if !f.followed() {
-		if failed == nil || f.where.pinned {
-			return false
-		}
-		return f.view.file != nil && !f.view.headed() // the object may have moved on
+		return failed != nil && !f.view.headed() // the object may have moved on
 	}
 	if g != nil && failed == nil {
 		return false // those who lock were kept out
@@ -160,6 +157,9 @@ func (f *frame) doubtful(ctx context.Context, g *grip, before *look, failed erro
 		return true
 	}
 	same := info.Size == before.size && info.ModTime.Equal(before.mtime)
+	if f.view.Sparse && info.Links == 0 { // chunk files went with it
+		return true
+	}
 	if failed != nil {
 		return !same || !before.settled && time.Since(info.ModTime) < settling || !f.view.headed()
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/gridhold/gridhold/sdk/fault"
@@ -14,6 +15,7 @@ import (
 // leads to them. Safe for concurrent use.
 type MemoryFS struct {
 	capacity int64
+	dev      uint64
 
 	mu    sync.Mutex
 	used  int64
@@ -23,6 +25,7 @@ type MemoryFS struct {
 
 // memoryNode is one file or directory; guarded by the lock of its FS.
 type memoryNode struct {
+	dev     uint64
 	ino     uint64
 	dir     bool
 	links   uint64
@@ -32,12 +35,16 @@ type memoryNode struct {
 	locks   map[int64]map[*memoryFile]LockMode
 }
 
+// memoryFSs numbers them, so that no two files of a process are one.
+var memoryFSs atomic.Uint64
+
 // NewMemoryFS returns an empty file system for capacity bytes; 0: 1 GiB.
 func NewMemoryFS(capacity int64) *MemoryFS {
 	if capacity == 0 {
 		capacity = 1 << 30
 	}
-	return &MemoryFS{capacity: capacity, inos: 1, names: map[string]*memoryNode{"": {ino: 1, dir: true, links: 1}}}
+	dev := memoryFSs.Add(1)
+	return &MemoryFS{capacity: capacity, dev: dev, inos: 1, names: map[string]*memoryNode{"": {dev: dev, ino: 1, dir: true, links: 1}}}
 }
 
 // Open is FS's.
@@ -227,7 +234,7 @@ func (m *MemoryFS) parent(name string) error {
 
 func (m *MemoryFS) make(name string, dir bool) *memoryNode {
 	m.inos++
-	n := &memoryNode{ino: m.inos, dir: dir, links: 1, changed: time.Now(), locks: map[int64]map[*memoryFile]LockMode{}}
+	n := &memoryNode{dev: m.dev, ino: m.inos, dir: dir, links: 1, changed: time.Now(), locks: map[int64]map[*memoryFile]LockMode{}}
 	m.names[name] = n
 	return n
 }
@@ -258,7 +265,7 @@ func (m *MemoryFS) drop(n *memoryNode) {
 }
 
 func (n *memoryNode) info() FileInfo {
-	return FileInfo{Size: int64(len(n.data)), ModTime: n.changed, ChangeTime: n.changed, Allocated: int64(len(n.data)), Dev: 1, Ino: n.ino, Links: n.links, Dir: n.dir}
+	return FileInfo{Size: int64(len(n.data)), ModTime: n.changed, ChangeTime: n.changed, Allocated: int64(len(n.data)), Dev: n.dev, Ino: n.ino, Links: n.links, Dir: n.dir}
 }
 
 // NoFile returns the ErrNotFound of a name.
