@@ -36,59 +36,73 @@ func (c *container) Close() error {
 var containerExtensions = []string{".b2nd", ".b2frame", ".b2f", ".b2b", ".b2e", ".b2z", ".b2d"}
 
 // openContainer opens the container that a URL names, and what lies under the
-// key in it, if there is one. It returns nil for what is none.
-func openContainer(ctx context.Context, g *globals, name string) (*container, error) {
+// key in it, if there is one. It returns nil for what is none. copyable is the
+// same where the engine is the machine.
+func openContainer(ctx context.Context, g *globals, name string) (o opened, copyable *container, err error) {
 	scheme, rest, remote := strings.Cut(name, "://")
 	if strings.EqualFold(scheme, "file") && remote {
 		name, remote = filepath.FromSlash(rest[strings.IndexByte(rest+"/", '/'):]), false
 	}
-	var c *container
-	var err error
+	var b *boxed
 	if remote {
-		c, err = remoteContainer(ctx, g, name)
+		copyable, b, err = remoteContainer(ctx, g, name)
 	} else {
-		c, err = localContainer(ctx, name)
+		copyable, b, err = localContainer(ctx, g, name)
 	}
-	if c == nil || err != nil {
-		return nil, err
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case b != nil:
+		return b, nil, nil
+	case copyable == nil:
+		return nil, nil, nil
 	}
-	if g.engine != "native" {
-		return nil, errors.Join(fault.New(fault.ErrUnsupported, "engine", g.engine, "it does not open Blosc2 containers yet"), c.Close())
+	if key := g.leaf(); key != "" {
+		leaf, err := copyable.leaf(ctx, key)
+		if err != nil {
+			return nil, nil, errors.Join(err, copyable.Close())
+		}
+		copyable = &container{leaf, append(copyable.under, copyable.Container)}
 	}
+	return copyable, copyable, nil
+}
+
+// leaf is the key of the flags --key and --path; "": none.
+func (g *globals) leaf() string {
 	key := g.key
 	if key == "" {
 		key = g.path
 	}
 	if key == "" {
-		return c, nil
+		return ""
 	}
-	leaf, err := c.leaf(ctx, "/"+strings.Trim(key, "/"))
-	if err != nil {
-		return nil, errors.Join(err, c.Close())
-	}
-	return &container{leaf, append(c.under, c.Container)}, nil
+	return "/" + strings.Trim(key, "/")
 }
 
 // localContainer looks at the name, and at the first bytes.
-func localContainer(ctx context.Context, name string) (*container, error) {
+func localContainer(ctx context.Context, g *globals, name string) (*container, *boxed, error) {
 	info, err := os.Stat(name)
 	if err != nil || !info.IsDir() && !info.Mode().IsRegular() || !isContainer(name, info.IsDir()) {
-		return nil, nil // whatever is wrong, the opening of a store says it
+		return nil, nil, nil // whatever is wrong, the opening of a store says it
 	}
 	abs, err := filepath.Abs(name)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	dir, base := filepath.Split(abs)
+	if g.engine == "wasm" {
+		b, err := openBoxedFile(ctx, g, dir, base)
+		return nil, b, err
+	}
 	fs, err := file.OpenFS(dir)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	b, err := blosc2.Open(ctx, fs, base, blosc2.Options{})
 	if err != nil {
-		return nil, errors.Join(err, fs.Close())
+		return nil, nil, errors.Join(err, fs.Close())
 	}
-	return &container{b, []io.Closer{fs}}, nil
+	return &container{b, []io.Closer{fs}}, nil, nil
 }
 
 func isContainer(name string, dir bool) bool {
@@ -115,20 +129,24 @@ func isContainer(name string, dir bool) bool {
 
 // remoteContainer looks at the name only: a server is asked nothing that a
 // store would not ask.
-func remoteContainer(ctx context.Context, g *globals, name string) (*container, error) {
+func remoteContainer(ctx context.Context, g *globals, name string) (*container, *boxed, error) {
 	parent, base, err := apart(name)
 	if err != nil || !slices.Contains(containerExtensions, path.Ext(base)) {
-		return nil, nil
+		return nil, nil, nil
 	}
 	st, closer, err := openURL(ctx, parent, g.trace())
 	if err != nil {
-		return nil, err
+		return nil, nil, err
+	}
+	if g.engine == "wasm" {
+		b, err := openBoxedObject(ctx, g, st, base, closer)
+		return nil, b, err
 	}
 	b, err := blosc2.OpenObject(ctx, st, base, blosc2.Options{})
 	if err != nil {
-		return nil, errors.Join(err, closer.Close())
+		return nil, nil, errors.Join(err, closer.Close())
 	}
-	return &container{b, []io.Closer{closer}}, nil
+	return &container{b, []io.Closer{closer}}, nil, nil
 }
 
 // leaf opens what lies under a key.
@@ -166,31 +184,41 @@ func (c *container) list(ctx context.Context) ([]zarr.Entry, error) {
 	case *blosc2.TreeStore:
 		keys, err = c.Keys(ctx)
 	default:
-		err = fault.New(fault.ErrInvalid, "keys", "", "a "+c.Kind()+" has none")
+		err = noKeys(c.Kind())
 	}
 	var entries []zarr.Entry
 	for _, key := range keys {
+		e := zarr.Entry{Path: key}
 		leaf, leafErr := c.leaf(ctx, key)
-		_, tree := c.Container.(*blosc2.TreeStore)
-		e := zarr.Entry{Path: key, Kind: "group"}
-		switch {
-		case leafErr == nil:
+		if leafErr == nil {
 			e.Kind = leaf.Kind()
 			if a, ok := leaf.(*blosc2.NDArray); ok {
 				e.Shape, e.DataType = a.Shape().Shape, a.DType().String()
 			}
 			leafErr = leaf.Close()
-		case tree && errors.Is(leafErr, fault.ErrNotFound): // an inner node
-			leafErr = nil
-		default:
-			e.Kind = "unknown"
 		}
-		if leafErr != nil {
-			e.Error = leafErr.Error()
-		}
-		entries = append(entries, e)
+		entries = append(entries, listed(e, leafErr, c.Kind()))
 	}
 	return entries, err
+}
+
+func noKeys(kind string) error {
+	return fault.New(fault.ErrInvalid, "keys", "", "a "+kind+" has none")
+}
+
+// listed fills in what opening a leaf ended with.
+func listed(e zarr.Entry, err error, store string) zarr.Entry {
+	switch {
+	case err == nil:
+	case e.Kind == "" && store == "treestore" && errors.Is(err, fault.ErrNotFound):
+		e.Kind = "group" // an inner node
+	default:
+		if e.Kind == "" {
+			e.Kind = "unknown"
+		}
+		e.Error = err.Error()
+	}
+	return e
 }
 
 func (c *container) verify(ctx context.Context) (checked int64, damaged []zarr.Damage, err error) {

@@ -146,7 +146,7 @@ func TestContainerFailures(t *testing.T) {
 		{[]string{"read", "--region", "0:46,0:1", at("ndim/2d.b2nd")}, 1, "out of range"},
 		{[]string{"read", "--chunk", "9", at("ndim/2d.b2nd")}, 1, "out of range"},
 		{[]string{"read", "--npy", at("schunk/one.b2frame")}, 1, "npy"},
-		{[]string{"info", "--engine", "wasm", at("ndim/2d.b2nd")}, 1, "unsupported"},
+		{[]string{"copy", "--engine", "wasm", at("ndim/2d.b2nd"), filepath.Join(t.TempDir(), "a.zarr")}, 1, "unsupported"},
 		{[]string{"ls", at("ndim/2d.b2nd")}, 1, "has none"},
 		{[]string{"info", at("none.b2nd")}, 1, "not found"},
 	} {
@@ -154,6 +154,36 @@ func TestContainerFailures(t *testing.T) {
 		require.Equal(t, tc.status, status, tc.args)
 		require.Contains(t, errs, tc.stderr, tc.args)
 		require.Equal(t, 1, strings.Count(errs, "\n"), errs)
+	}
+}
+
+// TestContainersInTheSandbox wants of --engine wasm what the machine says, to
+// the byte.
+func TestContainersInTheSandbox(t *testing.T) {
+	srv := httptest.NewServer(http.FileServer(http.Dir(containers)))
+	defer srv.Close()
+	at := func(name string) string { return filepath.Join(containers, filepath.FromSlash(name)) }
+	for _, args := range [][]string{
+		{"info", "--json", at("ndim/2d.b2nd")},
+		{"info", "--json", at("store/tree.b2d")},
+		{"read", "--npy", "--region", "3:5,60:", at("ndim/2d.b2nd")},
+		{"read", "--encoded", "--chunk", "2,2", at("ndim/2d.b2nd")},
+		{"read", at("schunk/varsize.b2frame")},
+		{"read", at("sparse/nd")},
+		{"read", "--key", "/none", at("store/dict-ext.b2z")},
+		{"ls", "--json", at("store/tree.b2z")},
+		{"verify", at("store/dict-thr.b2d")},
+		{"verify", at("corrupt/chunk-bstart-oob.b2nd")},
+		{"verify", at("corrupt/trunc-mid-index.b2nd")},
+		{"read", srv.URL + "/ndim/2d.b2nd"},
+		{"ls", srv.URL + "/store/embed.b2e"},
+		{"read", at("corrupt/bad-magic.b2nd")},
+	} {
+		status, want, errs := here(t, args...)
+		got, out, said := here(t, append([]string{"--engine", "wasm"}, args...)...)
+		require.Equal(t, status, got, "%s: %s", args, said)
+		require.Equal(t, errs, said, args)
+		require.Equal(t, string(want), string(out), args)
 	}
 }
 

@@ -50,6 +50,9 @@ overwritten goes first.`,
 			if err := checkTarget(args[1]); err != nil {
 				return failed(args[1], err)
 			}
+			if s.opened != nil && s.container == nil {
+				return failed(args[0], fault.New(fault.ErrUnsupported, "engine", g.engine, "containers are copied by the machine"))
+			}
 			p := newProgress(c.ErrOrStderr())
 			switch {
 			case isFrame(args[1]):

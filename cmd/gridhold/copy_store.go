@@ -273,7 +273,7 @@ func copyContainer(ctx context.Context, c *container, to storage.Store, f copyFl
 
 // boxesToZarr copies one array.
 func boxesToZarr(ctx context.Context, a *blosc2.NDArray, to storage.Store, path string, f copyFlags, o zarr.Options, p *progress) error {
-	b := &boxes{a, describeBoxes(a)}
+	b := newBoxes(nativeFrame{a.SChunk(), a})
 	text, err := zarrType(a.DType().String())
 	if err != nil {
 		return err

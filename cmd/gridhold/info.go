@@ -25,8 +25,8 @@ func newInfo(g *globals) *cobra.Command {
 }
 
 func (s *source) describe(ctx context.Context) (json.RawMessage, error) {
-	if s.container != nil {
-		return s.container.describe(ctx)
+	if s.opened != nil {
+		return s.opened.describe(ctx)
 	}
 	if s.images != nil {
 		return s.images.describe(ctx)

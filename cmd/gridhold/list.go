@@ -45,8 +45,8 @@ func newList(g *globals) *cobra.Command {
 }
 
 func (s *source) list(ctx context.Context) ([]zarr.Entry, error) {
-	if s.container != nil {
-		return s.container.list(ctx)
+	if s.opened != nil {
+		return s.opened.list(ctx)
 	}
 	return s.engine.list(ctx, s.store, s.path)
 }

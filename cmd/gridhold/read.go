@@ -49,8 +49,8 @@ the array's edge.`,
 				}
 				return errors.Join(b.writeTo(ctx, file, c.OutOrStdout(), npy, dataType), done())
 			}
-			if s.container != nil {
-				b, dataType, err := s.container.block(sel, encoded)
+			if s.opened != nil {
+				b, dataType, err := s.opened.block(sel, encoded)
 				if err != nil {
 					return err
 				}

@@ -14,17 +14,21 @@ type sandbox struct{ *host.Sandbox }
 
 // newSandbox starts the guest. compileCache is the flag --compile-cache.
 func newSandbox(ctx context.Context, compileCache string) (engine, error) {
+	s, err := newHost(ctx, compileCache)
+	if err != nil {
+		return nil, err
+	}
+	return sandbox{s}, nil
+}
+
+func newHost(ctx context.Context, compileCache string) (*host.Sandbox, error) {
 	switch compileCache {
 	case "auto":
 		compileCache = host.UserCompileCache()
 	case "none":
 		compileCache = ""
 	}
-	s, err := host.New(ctx, host.Config{CompileCache: compileCache})
-	if err != nil {
-		return nil, err
-	}
-	return sandbox{s}, nil
+	return host.New(ctx, host.Config{CompileCache: compileCache})
 }
 
 func (s sandbox) describe(ctx context.Context, st storage.Store, path string) (json.RawMessage, error) {

@@ -40,12 +40,16 @@ func (d Detail) WriteJSON(w *rawjson.Writer) {
 	w.Close('}')
 }
 
-// DetailOf flattens err. The outermost *Error gives format, item and offset.
+// DetailOf flattens err. The outermost *Error gives format and item, the
+// outermost one that has an offset gives that.
 func DetailOf(err error) Detail {
 	d := Detail{Code: CodeOf(err), Off: -1, Text: err.Error()}
 	var e *Error
 	if errors.As(err, &e) {
 		d.Format, d.Item, d.Off = e.Format, e.Item, e.Off
+	}
+	for d.Off < 0 && e != nil && errors.As(e.Err, &e) {
+		d.Off = e.Off
 	}
 	return d
 }

@@ -97,9 +97,8 @@ func (e *Engine) containerOpen(ctx context.Context, q *request) (answer, error) 
 		o.owner = q.at
 		o.container, err = leafOf(ctx, q.at.container, p)
 	case p.store != nil:
-		// Reads of the object are not those of this operation alone.
-		o.under = storage.FileOf(context.Background(), e.store(p.store), p.name)
-		o.container, err = blosc2.OpenFile(ctx, o.under, p.name, e.containerOptions(p))
+		// Its context is that of all reads of the object, not of this operation.
+		o.container, err = blosc2.OpenObject(context.Background(), e.store(p.store), p.name, e.containerOptions(p))
 	default:
 		o.container, err = blosc2.Open(ctx, e.fileSystem(p.fs), p.name, e.containerOptions(p))
 	}
@@ -161,16 +160,12 @@ func wrongKind(c blosc2.Container, has string) error {
 	return fault.New(fault.ErrInvalid, "container", "", "a "+c.Kind()+" has no "+has)
 }
 
-// closeContainer closes a container and the file that it was opened over.
+// closeContainer closes a container, of an object that is one.
 func (o *object) closeContainer() error {
-	var err error
-	if o.container != nil {
-		err = o.container.Close()
+	if o.container == nil {
+		return nil
 	}
-	if o.under != nil {
-		err = errors.Join(err, o.under.Close())
-	}
-	return err
+	return o.container.Close()
 }
 
 // frameOf returns the frame of a container that is one, or lies in one.

@@ -8,7 +8,6 @@ import (
 
 	"github.com/gridhold/gridhold/sdk/blosc2"
 	"github.com/gridhold/gridhold/sdk/fault"
-	"github.com/gridhold/gridhold/sdk/storage"
 	"github.com/gridhold/gridhold/sdk/zarr"
 )
 
@@ -25,8 +24,6 @@ type object struct {
 	subchunk int64  // bytes of one decoded subchunk
 	item     int64  // bytes of one element
 	buffers  *buffers
-
-	under storage.File // what a container was opened over; nil: its own to open
 
 	mu    sync.Mutex
 	below []uint32 // handles of an array's caches, of what was opened in a store
