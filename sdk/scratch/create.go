@@ -73,6 +73,9 @@ func CreateMappedFileImageScratch(ctx context.Context, locations *image.ImageLoc
 }
 
 func (b *builder) mapped(ctx context.Context, fs storage.FS, path string, maxSize int64) (*ImageScratch, error) {
+	if b.o.ReadOnly {
+		return b.openFilled(ctx, fs, path)
+	}
 	if err := b.checkFS(ctx, fs, parent(path)); err != nil {
 		return nil, err
 	}

@@ -46,6 +46,9 @@ func CreateDirectoryImageScratch(ctx context.Context, locations *image.ImageLoca
 }
 
 func (b *builder) directory(ctx context.Context, fs storage.FS, dir string, budget int64) (*ImageScratch, error) {
+	if b.o.ReadOnly {
+		return b.openFilled(ctx, fs, join(dir, b.fileName()))
+	}
 	if budget <= 0 {
 		return nil, fault.New(fault.ErrInvalid, "scratch", dir, "there is nothing to hold: the budget is "+strconv.FormatInt(budget, 10)+" bytes")
 	}
@@ -72,8 +75,7 @@ func (b *builder) directoryLocked(ctx context.Context, fs storage.FS, dir string
 	if _, err := sweep(ctx, fs, dir, suffix); err != nil {
 		return nil, err
 	}
-	id := fingerprint(b.locations, b.runLength)
-	name := join(dir, hexOf(bigEndian(id[:8]))+hexOf(bigEndian(id[8:]))+suffix)
+	name := join(dir, b.fileName())
 	d, err := survey(ctx, fs, dir, name, b.o)
 	if err != nil {
 		return nil, err
@@ -137,6 +139,12 @@ func (b *builder) directoryLocked(ctx context.Context, fs storage.FS, dir string
 		return s, nil
 	}
 	return s, err
+}
+
+// fileName is what the file of a set is called in a directory.
+func (b *builder) fileName() string {
+	id := fingerprint(b.locations, b.runLength)
+	return hexOf(bigEndian(id[:8])) + hexOf(bigEndian(id[8:])) + suffix
 }
 
 // hollow is the error of a scratch for which there is no room now.

@@ -300,3 +300,60 @@ func TestDirectoryLocked(t *testing.T) {
 	_, err = CreateDirectoryImageScratch(ctx, g, d.fs, "file", 2, Everything, d.raw, waiting)
 	require.ErrorIs(t, err, fault.ErrExists)
 }
+
+// Who only reads sees what others fill, and changes nothing.
+func TestReadOnly(t *testing.T) {
+	d := newDesk(t, 32, 32)
+	for _, key := range []string{"a", "b"} {
+		d.write(key, 0, 16)
+	}
+	g := group(t, images("a"), images("b"))
+	o := waiting
+	o.ReadOnly = true
+	for _, create := range []func(o Options) (*ImageScratch, error){
+		func(o Options) (*ImageScratch, error) {
+			return CreateMappedFileImageScratch(ctx, g, d.fs, "scr", 4, Everything, d.raw, o)
+		},
+		func(o Options) (*ImageScratch, error) {
+			return CreateDirectoryImageScratch(ctx, g, d.fs, "dir", 4, Everything, d.raw, o)
+		},
+	} {
+		_, err := create(o)
+		require.ErrorIs(t, err, fault.ErrNotFound)
+		filler, err := create(waiting)
+		require.NoError(t, err)
+		closing(t, filler)
+		reader, err := create(o)
+		require.NoError(t, err)
+		closing(t, reader)
+		d.check(reader, "a", 0, upTo(16)...)
+		require.NoError(t, PrefetchScratch(ctx, reader, g, NewExecutor(1), nil).Wait(ctx))
+		require.Zero(t, reader.Stats().Present)
+		d.prefetch(filler, g)
+		require.Equal(t, int64(32), reader.Stats().Present)
+		reads := d.reads.Load()
+		d.check(reader, "a", 0, upTo(16)...)
+		d.check(reader, "b", 0, upTo(16)...)
+		require.Equal(t, reads, d.reads.Load())
+
+		// It cannot say to others that a source has changed, but knows it.
+		d.write("b", 1, 16)
+		again, err := create(o)
+		require.NoError(t, err)
+		closing(t, again)
+		d.check(again, "b", 1, upTo(16)...)
+		d.check(again, "a", 0, upTo(16)...)
+		d.check(filler, "b", 0, 3)
+		require.Zero(t, again.Stats().Filled)
+		last, err := create(waiting) // says so
+		require.NoError(t, err)
+		d.prefetch(last, g)
+		require.NoError(t, last.Close())
+		reads = d.reads.Load()
+		d.check(again, "b", 1, upTo(16)...)
+		require.Equal(t, reads, d.reads.Load())
+		d.write("b", 0, 16)
+	}
+	_, err := CreateMappedFileImageScratch(ctx, group(t, images("a")), d.fs, "scr", 4, Everything, d.raw, o)
+	require.ErrorIs(t, err, fault.ErrNotFound)
+}

@@ -37,8 +37,9 @@ type fileShelf struct {
 
 	verified []atomic.Uint64 // by run: the word under which its bytes were found right
 	known    []atomic.Pointer[knownStamp]
-	marked   atomic.Bool // atBoot says that this process writes
-	most     int64       // bytes of the largest run
+	outdated []atomic.Uint64 // by key, of who cannot say so to others: the word of a stamp that is not the source's any more
+	marked   atomic.Bool     // atBoot says that this process writes
+	most     int64           // bytes of the largest run
 	buffers  sync.Pool
 }
 
@@ -55,6 +56,9 @@ func newFile(h *header, f storage.File, name string, unlock func() error, o Opti
 		header: h, name: name, f: f, unlock: unlock, o: o, count: count,
 		verified: make([]atomic.Uint64, h.runs), known: make([]atomic.Pointer[knownStamp], len(h.keys)),
 		most: h.largest(),
+	}
+	if o.ReadOnly {
+		s.outdated = make([]atomic.Uint64, len(h.keys))
 	}
 	if m, ok := f.(storage.Mapper); ok && !o.NoMap {
 		s.mapping, _ = m.Map() // ReadAt does as well
@@ -75,6 +79,9 @@ func (s *fileShelf) number(off int64) (uint64, error) {
 
 // setNumber writes 8 bytes at an offset, in one go.
 func (s *fileShelf) setNumber(off int64, v uint64) error {
+	if s.o.ReadOnly {
+		return nil
+	}
 	_, err := s.f.WriteAt(binary.LittleEndian.AppendUint64(nil, v), off)
 	return err
 }
@@ -127,6 +134,14 @@ func (s *fileShelf) stampUnder(k *key, w stampWord) (*knownStamp, error) {
 	return known, nil
 }
 
+// holds reports whether a run is there, by its word and that of its stamps.
+func (s *fileShelf) holds(r run, known *knownStamp, w word) bool {
+	if s.outdated != nil && s.outdated[r.key.place].Load() == uint64(known.word) {
+		return false
+	}
+	return w.holds(r.n, known.word.generation(), s.salt)
+}
+
 func (s *fileShelf) badStamp(k *key) error {
 	return fault.At(fault.ErrCorrupt, "scratch", s.name, s.stampAt(k.place), "the stamp of "+k.name+" is not one")
 }
@@ -150,6 +165,11 @@ func (s *fileShelf) stampOf(k *key) (stamp, uint32, error) {
 }
 
 func (s *fileShelf) restamp(k *key, is stamp) (uint32, error) {
+	if s.o.ReadOnly {
+		w, err := s.number(s.stampAt(k.place))
+		s.outdated[k.place].Store(w)
+		return 0, errors.Join(err, s.readOnly())
+	}
 	unlock, err := s.f.LockRange(lockKey+int64(k.place), storage.LockExclusive)
 	if err != nil {
 		return 0, err
@@ -201,13 +221,13 @@ func (s *fileShelf) has(r run) bool {
 		return false
 	}
 	known, err := s.stampUnder(r.key, stampWord(before[0]))
-	return err == nil && word(before[1]).holds(r.n, known.word.generation(), s.salt)
+	return err == nil && s.holds(r, known, word(before[1]))
 }
 
 func (s *fileShelf) load(r run, dst []byte, off int64) (bool, error) {
 	known := s.known[r.key.place].Load()
 	if w := s.verified[r.n].Load(); w != 0 && known != nil && s.o.Verify != VerifyAlways &&
-		word(w).holds(r.n, known.word.generation(), s.salt) {
+		s.holds(r, known, word(w)) {
 		want := [2]uint64{uint64(known.word), w}
 		if before, after, err := s.between(dst, r, off); err != nil || before == want && after[1] == w {
 			return err == nil, err
@@ -230,7 +250,7 @@ func (s *fileShelf) loadFirst(r run, dst []byte, off int64) (bool, error) {
 			return false, err
 		}
 		w := word(before[1])
-		if !w.holds(r.n, known.word.generation(), s.salt) {
+		if !s.holds(r, known, w) {
 			return false, nil
 		}
 		whole := dst
@@ -263,15 +283,6 @@ func (s *fileShelf) loadFirst(r run, dst []byte, off int64) (bool, error) {
 	return false, nil
 }
 
-func (s *fileShelf) claim(r run) (func(), error) {
-	unlock, err := s.f.LockRange(lockRun+r.n, storage.LockExclusive)
-	if err != nil {
-		return nil, err
-	}
-	crash("claimed")
-	return func() { unlock() }, nil
-}
-
 func (s *fileShelf) buffer(r run) []byte {
 	if b, ok := s.buffers.Get().(*[]byte); ok && int64(cap(*b)) >= r.bytes {
 		return (*b)[:r.bytes]
@@ -280,84 +291,6 @@ func (s *fileShelf) buffer(r run) []byte {
 }
 
 func (s *fileShelf) giveBack(b []byte) { s.buffers.Put(&b) }
-
-// begin makes a claimed run absent, so that its bytes may be written over.
-func (s *fileShelf) begin(r run) error {
-	if !s.marked.Swap(true) {
-		if err := s.mark(); err != nil {
-			s.marked.Store(false)
-			return err
-		}
-	}
-	old, err := s.number(s.wordAt(r.n))
-	if err == nil && old != 0 {
-		err = s.setNumber(s.wordAt(r.n), 0)
-		crash("wiped")
-	}
-	return err
-}
-
-// mark says that from now on there are bytes of this run of the system.
-func (s *fileShelf) mark() error {
-	old, err := s.number(atBoot)
-	if err != nil {
-		return err
-	}
-	mine := bootNumber(s.o.Boot)
-	if old != 0 && old != mine {
-		mine = bootMixed
-	}
-	return s.setNumber(atBoot, mine)
-}
-
-// publish writes the word of a run whose bytes have been written.
-func (s *fileShelf) publish(r run, generation, crc uint32) error {
-	if s.o.Durable {
-		if err := s.f.Sync(); err != nil {
-			return err
-		}
-	}
-	crash("written")
-	w := present(r.n, generation, crc, s.salt)
-	if err := s.setNumber(s.wordAt(r.n), uint64(w)); err != nil {
-		return err
-	}
-	s.verified[r.n].Store(uint64(w))
-	crash("published")
-	return nil
-}
-
-func (s *fileShelf) keep(r run, generation uint32, b []byte) (bool, error) {
-	if err := s.begin(r); err != nil {
-		return false, err
-	}
-	at, rest := s.dataAt(r.off), b
-	if half := crashHalf(len(b)); half > 0 {
-		if _, err := s.f.WriteAt(b[:half], at); err != nil {
-			return false, err
-		}
-		crash("half written")
-		at, rest = at+int64(half), b[half:]
-	}
-	if _, err := s.f.WriteAt(rest, at); err != nil {
-		return false, err
-	}
-	return false, s.publish(r, generation, storage.UpdateCRC(0, b))
-}
-
-func (s *fileShelf) keepFrom(r run, generation uint32, from storage.File, off int64, still func() error) (short bool, err error) {
-	if err := s.begin(r); err != nil {
-		return false, err
-	}
-	n, crc, err := s.f.CopyRange(s.dataAt(r.off), from, off, r.bytes)
-	if err != nil || n < r.bytes {
-		return n < r.bytes, err
-	}
-	if err := still(); err != nil {
-		return false, err
-	}
-	return false, s.publish(r, generation, crc)
-}
 
 // close gives everything back. Who is in a call of the shelf must have left.
 func (s *fileShelf) close() error {
@@ -372,17 +305,4 @@ func (s *fileShelf) close() error {
 		errs = append(errs, s.unlock())
 	}
 	return errors.Join(append(errs, s.f.Close())...)
-}
-
-// bootMixed: bytes of several runs of the system, of which some may be lost.
-const bootMixed = ^uint64(0)
-
-// bootNumber makes a number of the name of a run of the system, which is
-// never 0 or bootMixed. Of the unknown it is one that nothing else equals.
-func bootNumber(name string) uint64 {
-	if name == "" {
-		return bootMixed
-	}
-	low, high := uint64(storage.UpdateCRC(0, []byte(name))), uint64(storage.UpdateCRC(1, []byte(name)))
-	return min(max(high<<32|low, 1), bootMixed-1)
 }

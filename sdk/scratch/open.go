@@ -14,6 +14,22 @@ import (
 
 const readWrite = storage.OpenRead | storage.OpenWrite
 
+// openFilled opens the scratch of the locations that others fill.
+func (b *builder) openFilled(ctx context.Context, fs storage.FS, name string) (*ImageScratch, error) {
+	f, err := openScratch(ctx, fs, name, b.o)
+	if err != nil {
+		return nil, err
+	}
+	if f.header == nil || !f.sameSet(b.locations, b.runLength) {
+		return nil, errors.Join(fault.New(fault.ErrNotFound, "scratch", name, "it is none of these locations"), f.close())
+	}
+	shelf := newFile(f.header, f.f, name, f.unlock, b.o, b.count)
+	if _, err := b.revalidate(ctx, shelf); err != nil {
+		return nil, errors.Join(err, shelf.close())
+	}
+	return b.scratch(fs, name, shelf, Everything, nil), nil
+}
+
 // opened is a file that may be a scratch.
 type opened struct {
 	*header // nil: it is none that can be gone on with
@@ -36,8 +52,12 @@ func (f *opened) close() error {
 // openScratch opens a file for use: it is not removed or cut by others until
 // it is closed. A file that is no scratch is opened as well.
 func openScratch(ctx context.Context, fs storage.FS, name string, o Options) (*opened, error) {
+	flags := readWrite
+	if o.ReadOnly {
+		flags = storage.OpenRead
+	}
 	for range 8 {
-		f, err := fs.Open(ctx, name, readWrite)
+		f, err := fs.Open(ctx, name, flags)
 		if err != nil {
 			return nil, err
 		}
@@ -65,6 +85,11 @@ func use(ctx context.Context, f storage.File, name string, o Options) (*opened, 
 		return &opened{name: name, f: f, size: info.Size}, err
 	}
 	unlock, err := lock(ctx, f, lockInUse, storage.LockShared, o.Clock)
+	if o.ReadOnly && err != nil && storage.Ended(ctx, name) == nil {
+		// Who has no locks may find the file removed, but never cut where its
+		// words say that something is.
+		unlock, err = func() error { return nil }, nil
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +101,7 @@ func use(ctx context.Context, f storage.File, name string, o Options) (*opened, 
 		return &opened{name: name, ours: true, bad: err, f: f, unlock: unlock, size: page}, nil
 	}
 	info, err := f.Stat()
-	if err == nil && info.Size < h.size() {
+	if err == nil && info.Size < h.size() && !o.ReadOnly {
 		// It was cut. What is missing reads as zeros, which no checksum takes
 		// for pixels.
 		err = f.Truncate(h.size())

@@ -20,6 +20,10 @@ type Options struct {
 	// Overwrite lets CreateMappedFileImageScratch replace a file that is not
 	// a scratch.
 	Overwrite bool
+	// ReadOnly reads a scratch that others make and fill, and changes nothing:
+	// for who may not write, or has no locks. ErrNotFound where there is no
+	// scratch of these locations and run length.
+	ReadOnly bool
 	// Reserve takes the space for everything that may be held when the
 	// scratch is made. Without it space is taken as images are. ErrNoSpace
 	// then, where it is not there.
