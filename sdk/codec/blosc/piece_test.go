@@ -1,0 +1,64 @@
+package blosc
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gridhold/gridhold/sdk/fault"
+)
+
+// Parts of blocks, and blocks by way of their packed bytes, are what the whole
+// chunk has there; of damaged chunks, an error or anything.
+func FuzzPiece(f *testing.F) {
+	for _, g := range chunkGoldens(f) {
+		if len(g.Encoded) < 700 {
+			f.Add(g.Encoded, uint16(3), uint16(40))
+		}
+	}
+	for _, codec := range []Codec{BloscLZ, LZ4, Zlib, Zstd} {
+		for _, filter := range []FilterID{NoFilter, Shuffle, BitShuffle} {
+			b, err := Encode(nil, pattern(3000, 4), Params{Codec: codec, Level: 5, TypeSize: 4, BlockSize: 800, Filters: []Filter{{ID: filter}}})
+			require.NoError(f, err)
+			f.Add(b, uint16(777), uint16(9))
+		}
+	}
+	f.Fuzz(func(t *testing.T, src []byte, from, n uint16) {
+		c, err := Open(src, Options{Limit: 1 << 16})
+		if err != nil {
+			return
+		}
+		size := c.Header().Size
+		lo := min(int(from), size)
+		hi := min(lo+int(n), size)
+		whole, wholeErr := c.Decode(nil)
+		apart, err := open(c.Header(), reader{nil, bytes.NewReader(src)}, Options{Limit: 1 << 16}, true)
+		if err != nil {
+			require.Equal(t, fault.CodeCorrupt, fault.CodeOf(err))
+			return
+		}
+		for _, c := range []*Chunk{c, apart} {
+			part, err := c.DecodeRange(lo, hi, []byte("head"))
+			if wholeErr == nil {
+				require.NoError(t, err)
+				require.True(t, bytes.Equal(whole[lo:hi], part[4:]))
+			}
+			if !c.Alone() || c.Blocks() > 1000 {
+				continue
+			}
+			var buf []byte
+			for i := range c.Blocks() {
+				packed, err := c.PackedBlock(i, &buf)
+				if err == nil {
+					part, err = c.UnpackBlock(i, packed, part[:0])
+				}
+				if wholeErr == nil {
+					from, to := c.Block(i)
+					require.NoError(t, err)
+					require.True(t, bytes.Equal(whole[from:to], part))
+				}
+			}
+		}
+	})
+}
