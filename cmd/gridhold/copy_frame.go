@@ -6,6 +6,7 @@ import (
 	"io"
 	"path"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -80,6 +81,9 @@ func parseBlosc(text string) (blosc.Params, error) {
 	return p, nil
 }
 
+// frameOptions are those of frames that a copy makes.
+var frameOptions = blosc2.Options{Workers: runtime.GOMAXPROCS(0)}
+
 // frameTarget is where frames of a copy go: a directory, and names in it.
 type frameTarget struct {
 	fs        storage.FS
@@ -138,7 +142,7 @@ func (t *frameTarget) zarrArray(ctx context.Context, s *source, src *zarr.Array,
 	}
 	t.p.begin("/" + src.Path())
 	defer t.p.end()
-	a, err := blosc2.CreateArray(ctx, t.fs, name, shape, spec, blosc2.Options{})
+	a, err := blosc2.CreateArray(ctx, t.fs, name, shape, spec, frameOptions)
 	if err != nil {
 		return err
 	}
@@ -188,7 +192,7 @@ func (t *frameTarget) frame(ctx context.Context, c blosc2.Container, key, name s
 		if err != nil {
 			return err
 		}
-		if made, err = c.Copy(ctx, t.fs, name, ff.parts, t.spec(ff, nil), blosc2.Options{}, t.steps(c.SChunk().Header().Size)); err != nil {
+		if made, err = c.Copy(ctx, t.fs, name, ff.parts, t.spec(ff, nil), frameOptions, t.steps(c.SChunk().Header().Size)); err != nil {
 			return err
 		}
 	case *blosc2.SChunk:
@@ -196,7 +200,7 @@ func (t *frameTarget) frame(ctx context.Context, c blosc2.Container, key, name s
 		if err != nil {
 			return err
 		}
-		if made, err = c.Copy(ctx, t.fs, name, t.spec(ff, nil), blosc2.Options{}, t.steps(c.Header().Size)); err != nil {
+		if made, err = c.Copy(ctx, t.fs, name, t.spec(ff, nil), frameOptions, t.steps(c.Header().Size)); err != nil {
 			return err
 		}
 	default:
