@@ -43,7 +43,7 @@ func newChanging(seed uint64) *changing {
 		Filters: pipe.filters, Split: splits[seed%4], Dictionary: seed%5 == 4 && seed%2 == 0,
 	}
 	c.params = asParams(c.settings)
-	c.Name, c.Sparse, c.ChunkSize = folder(int(seed)), seed%4 > 1, changingChunk
+	c.Name, c.Sparse, c.checksums, c.ChunkSize = folder(int(seed)), seed%4 > 1, seed%7 > 3, changingChunk
 	c.Meta = []meta{{"m", []byte("\x82\xa1a\x01\xa1b\xa3xyz")}}
 	c.want = state{Kind: "schunk", TypeSize: 4, VLMeta: map[string][]byte{}}
 	if seed%2 == 0 {
@@ -216,6 +216,10 @@ func check(t *testing.T, p *peer, dir string, fs storage.FS, frames []*changing)
 		label := fmt.Sprintf("frame %d, varying %v, sparse %v, %v: %v", i, c.varying, c.Sparse, c.settings, c.log)
 		ours := look(t, fs, c.Name)
 		theirs.ChunkSize, ours.ChunkSize = 0, 0
+		const checksums = "gridhold_crc32c" // they are ours alone; Verify held them to the chunks
+		require.Equal(t, theirs.VLMeta[checksums], ours.VLMeta[checksums], label)
+		delete(theirs.VLMeta, checksums)
+		delete(ours.VLMeta, checksums)
 		same(t, c.holds(), theirs, "read there: "+label)
 		same(t, c.holds(), ours, "read here: "+label)
 	}

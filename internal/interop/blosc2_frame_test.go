@@ -21,7 +21,8 @@ type frame struct {
 	Name  string `json:"name"`
 	params
 	settings  blosc.Params
-	Sparse    bool   `json:"sparse"`
+	Sparse    bool `json:"sparse"`
+	checksums bool
 	ChunkSize int    `json:"chunk_size"`
 	Meta      []meta `json:"meta"`
 	Ops       []op   `json:"ops"`
@@ -68,7 +69,7 @@ func appends(chunks ...[]byte) []op {
 
 // make makes the frame here.
 func (f *frame) make(ctx context.Context, fs storage.FS) error {
-	spec := blosc2.Spec{Params: f.settings, Sparse: f.Sparse, ChunkSize: f.ChunkSize}
+	spec := blosc2.Spec{Params: f.settings, Sparse: f.Sparse, ChunkSize: f.ChunkSize, Checksums: f.checksums}
 	for _, m := range f.Meta {
 		spec.Meta = append(spec.Meta, blosc2.Metalayer{Name: m.Name, Value: m.Value})
 	}
