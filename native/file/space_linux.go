@@ -22,15 +22,6 @@ func fallocate(fd uintptr, mode uint32, off, n int64) error {
 	return retry(func() error { return unix.Fallocate(int(fd), mode, off, n) })
 }
 
-// retry repeats what a signal cut short.
-func retry(do func() error) error {
-	for {
-		if err := do(); err != unix.EINTR {
-			return err
-		}
-	}
-}
-
 func copyRange(dst uintptr, off int64, src uintptr, srcOff int64, n int) (k int, err error) {
 	err = retry(func() (err error) {
 		k, err = unix.CopyFileRange(int(src), &srcOff, int(dst), &off, n, 0)
@@ -45,28 +36,6 @@ func renameNoReplace(fromDir *os.File, from string, toDir *os.File, to string) e
 		return errors.ErrUnsupported // the file system, or a kernel before 3.15
 	}
 	return err
-}
-
-// Locks of open file descriptions: they belong to the open file, not to the
-// process, and the kernel frees them when it goes.
-func lockRange(fd uintptr, off int64, m storage.LockMode) (held bool, err error) {
-	kind := int16(unix.F_RDLCK)
-	if m == storage.LockExclusive {
-		kind = unix.F_WRLCK
-	}
-	err = setLock(fd, off, kind)
-	if err == unix.EAGAIN || err == unix.EACCES {
-		return false, nil
-	}
-	return err == nil, err
-}
-
-func unlockRange(fd uintptr, off int64) error { return setLock(fd, off, unix.F_UNLCK) }
-
-func setLock(fd uintptr, off int64, kind int16) error {
-	return retry(func() error {
-		return unix.FcntlFlock(fd, unix.F_OFD_SETLK, &unix.Flock_t{Type: kind, Start: off, Len: 1})
-	})
 }
 
 // allocated returns how many bytes of the file system a file takes.

@@ -20,14 +20,6 @@ func copyRange(uintptr, int64, uintptr, int64, int) (int, error) { return 0, err
 
 func renameNoReplace(*os.File, string, *os.File, string) error { return errors.ErrUnsupported }
 
-// Locks that belong to a process rather than to an open file would not tell
-// two openings in one process apart.
-func lockRange(uintptr, int64, storage.LockMode) (held bool, err error) {
-	return false, errors.ErrUnsupported
-}
-
-func unlockRange(uintptr, int64) error { return errors.ErrUnsupported }
-
 func allocated(os.FileInfo) int64 { return 0 }
 
 // changeTime is unknown on Windows, where the times of a file can be set.
@@ -41,5 +33,3 @@ func changeTime(s stat) time.Time {
 func (s *FS) statName(context.Context, string) (storage.FileInfo, bool, error) {
 	return storage.FileInfo{}, false, nil
 }
-
-func statFS(*os.File) (storage.FSInfo, error) { return storage.FSInfo{Free: -1}, nil }

@@ -40,6 +40,15 @@ func fstat(_ *os.File, fd uintptr) (s stat, links uint64, err error) {
 	return stat{st.Size, st.Mtim.Nano(), st.Ctim.Nano(), uint64(st.Dev), uint64(st.Ino)}, uint64(st.Nlink), nil
 }
 
+// retry repeats what a signal cut short.
+func retry(do func() error) error {
+	for {
+		if err := do(); err != unix.EINTR {
+			return err
+		}
+	}
+}
+
 func noSpace(err error) bool { return errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) }
 
 // noLocks reports whether a file system said that it has no locks.
