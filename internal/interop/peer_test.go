@@ -24,6 +24,7 @@ var launch = map[string][]string{
 	"zarrita":     {"node", "with_zarrita.mjs"},
 
 	"python-blosc2": {python, "with_blosc2.py"},
+	"images":        {python, "with_images.py"}, // mrcfile and vitrio
 }
 
 // peerNames are those of Zarr.
