@@ -27,7 +27,11 @@ func (e *encoder) pack(dst, b []byte, s *scratch) []byte {
 	if e.dict != nil {
 		return e.dict.zstd(dst, b)
 	}
-	return zstd.Encode(dst, b, e.p.Level)
+	level := e.p.Level
+	if level == 5 && e.p.typeSize() > 1 && (e.p.has(Shuffle) || e.p.has(BitShuffle)) {
+		level = zstd.Numbers
+	}
+	return zstd.Encode(dst, b, level)
 }
 
 // zlibLevels are the library's levels whose size is that of zlib's.

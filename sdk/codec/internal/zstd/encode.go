@@ -2,8 +2,13 @@ package zstd
 
 import "sync"
 
-// Levels are how hard Encode tries: from 1, the fastest, to MaxLevel.
-const MaxLevel = 9
+// Levels are how hard Encode tries: from 1, the fastest, to MaxLevel. Numbers
+// stands for 5 where src is numbers that were shuffled: it makes them about as
+// small, and is faster.
+const (
+	Numbers  = 0
+	MaxLevel = 9
+)
 
 const (
 	segment   = 8 << 10 // bytes that are looked at together to find where blocks end
@@ -25,7 +30,7 @@ type encoder struct {
 var idle = sync.Pool{New: func() any { return new(encoder) }}
 
 // Encode appends src to dst as a frame that states its size and has no
-// checksum. level is in 1..MaxLevel. It may be called by any number of
+// checksum. level is in 1..MaxLevel, or Numbers. It may be called by any number of
 // goroutines at once.
 func Encode(dst, src []byte, level int) []byte {
 	e := idle.Get().(*encoder)

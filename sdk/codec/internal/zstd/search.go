@@ -29,7 +29,8 @@ const (
 // effort is what a level spends.
 type effort struct {
 	least int // how much of a block, by a fast search, has to be matches for a thorough one: one in so many bits; 0: always thorough
-	rich  int // the effort, by level, that is spent where more than half of a block is matches
+	rich  int // the effort, by level, that is spent where half 16ths of a block are matches
+	half  int
 	heads int // bits of hashes
 	tries int // earlier places that are looked at
 	more  int // for each that was better than those before
@@ -39,12 +40,14 @@ type effort struct {
 }
 
 var efforts = [MaxLevel + 1]effort{
+	Numbers: {least: 64, rich: 6, half: 9, heads: 15, tries: 3, more: 3, nice: 32, skip: 6},
+
 	1: {},
-	2: {least: 16, rich: 3, heads: 14, tries: 2, more: 2, nice: 16, skip: 6},
-	3: {least: 32, rich: 4, heads: 15, tries: 6, more: 4, nice: 32, skip: 6},
-	4: {least: 32, rich: 5, heads: 15, tries: 4, more: 4, later: 1, nice: 48, skip: 6},
-	5: {least: 16, rich: 6, heads: 16, tries: 4, more: 4, later: 1, nice: 64, skip: 6},
-	6: {least: 32, rich: 7, heads: 16, tries: 12, more: 8, later: 2, nice: 128, skip: 7},
+	2: {least: 64, rich: 3, half: 8, heads: 14, tries: 2, more: 2, nice: 16, skip: 6},
+	3: {least: 64, rich: 4, half: 8, heads: 15, tries: 6, more: 4, nice: 32, skip: 6},
+	4: {least: 64, rich: 5, half: 8, heads: 15, tries: 4, more: 4, later: 1, nice: 48, skip: 6},
+	5: {least: 64, rich: 6, half: 8, heads: 16, tries: 4, more: 4, later: 1, nice: 64, skip: 6},
+	6: {least: 64, rich: 7, half: 8, heads: 16, tries: 12, more: 8, later: 2, nice: 128, skip: 7},
 	7: {heads: 16, tries: 96, later: 2, nice: 256, skip: 9},
 	8: {heads: 16, tries: 192, later: 2, nice: 512, skip: 9},
 	9: {heads: 16, tries: 512, later: 2, nice: 1024, skip: 10},
@@ -69,7 +72,7 @@ type searcher struct {
 
 // begin prepares for an input.
 func (s *searcher) begin(src []byte, level int) {
-	if level > 1 && s.heads == nil {
+	if level != 1 && s.heads == nil {
 		s.heads = make([]int32, 1<<headBits)
 		s.before = make([]uint16, 1<<chainBits)
 	}
@@ -91,7 +94,7 @@ func (s *searcher) end() {
 func (s *searcher) block(from, to int) {
 	e := &efforts[s.level]
 	s.worth = worth(s.src[from:to])
-	if s.level > 1 && e.least == 0 {
+	if s.level != 1 && e.least == 0 {
 		s.start()
 		s.finish(s.thorough(from, to, e), to)
 		return
@@ -99,8 +102,8 @@ func (s *searcher) block(from, to int) {
 	before := s.repeat
 	s.start()
 	at := s.fast(from, to)
-	if s.level > 1 && s.saved*e.least > (to-from)*s.worth {
-		if s.saved*2 > (to-from)*s.worth {
+	if s.level != 1 && s.saved*e.least > (to-from)*s.worth {
+		if s.saved*16 > (to-from)*s.worth*e.half {
 			e = &efforts[e.rich]
 		}
 		s.repeat = before
@@ -188,13 +191,18 @@ func (s *searcher) fast(from, to int) int {
 	}
 	at, limit := from, min(to, len(src)-tail)-enough
 	last, left := s.repeat[0], 0
+	probe := sequenceCost/worth - 4 // where bytes take little, a match that pays has these four too
+	if probe < enough {
+		probe = 0
+	}
+	limit -= probe
 	for at < limit {
 		word := le.Uint64(src[at:])
 		head := &quick[fastHash(word, shift)]
 		seen := int(*head) - base
 		*head = int32(at + base)
 		var n, start, distance, gain int
-		if seen >= 0 && le.Uint32(src[seen:]) == uint32(word) {
+		if seen >= 0 && le.Uint32(src[seen:]) == uint32(word) && (probe == 0 || le.Uint32(src[seen+probe:]) == le.Uint32(src[at+probe:])) {
 			n = enough + lz.Same(src[at+enough:to], src[seen+enough:])
 			start, distance = at, at-seen
 			for start > from && seen > 0 && src[start-1] == src[seen-1] {
@@ -312,8 +320,8 @@ func (s *searcher) best(at, from, to int, e *effort) (m match) {
 	p := int(s.heads[e.hash(word)]) - s.base
 	lowest := max(at-1<<chainBits+1, 0)
 	for tries := e.tries; tries > 0 && p >= lowest && m.n < e.nice; tries-- {
-		// A longer match has these bytes too.
-		end := max(m.n-3, 0)
+		// What saves more has these bytes too.
+		end := max((m.gain+cost(at-p))/s.worth-3, 0)
 		if at+end+4 <= to && le.Uint32(src[p+end:]) == le.Uint32(src[at+end:]) && le.Uint32(src[p:]) == word {
 			n := enough + lz.Same(src[at+enough:to], src[p+enough:])
 			if gain := n*s.worth - cost(at-p); gain > m.gain {
