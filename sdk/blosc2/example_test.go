@@ -57,3 +57,29 @@ func ExampleCreateArray() {
 	// Output:
 	// 4000000 bytes, 0 stored
 }
+
+func ExampleNDArray_Copy() {
+	ctx, fs := context.Background(), storage.NewMemoryFS(0)
+	shape := blosc2.Shape{Shape: []int64{4, 3}, DType: "|u1"}
+	a, err := blosc2.CreateFrom(ctx, fs, "a.b2nd", shape, []byte("abcdefghijkl"), blosc2.Spec{}, blosc2.Options{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer a.Close()
+	parts := blosc2.Shape{Chunks: []int64{2, 3}, Blocks: []int64{1, 3}}
+	b, err := a.Copy(ctx, fs, "b.b2nd", parts, blosc2.Spec{Checksums: true}, blosc2.Options{}, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer b.Close()
+	if err := b.Append(ctx, 0, []byte("mno")); err != nil {
+		fmt.Println(err)
+		return
+	}
+	row, err := b.Slice(ctx, []blosc2.Span{{Start: 4, Stop: 5}, {Start: 2, Stop: -1, Step: -1}}, nil)
+	fmt.Println(b.Shape().Shape, b.SChunk().NumChunks(), string(row), err)
+	// Output:
+	// [5 3] 3 onm <nil>
+}

@@ -157,3 +157,19 @@ func TestFramesInMemory(t *testing.T) {
 		require.NoError(t, c.Close())
 	}
 }
+
+func TestB2ZHasTheNameOfItsStore(t *testing.T) {
+	ctx, fs := t.Context(), storage.NewMemoryFS(0)
+	for name, want := range map[string]string{"data.b2d": "data.b2z", "plain": "plain.b2z"} {
+		c, err := blosc2.CreateStore(ctx, fs, name, blosc2.StoreSpec{}, writing)
+		require.NoError(t, err)
+		d := c.(*blosc2.DictStore)
+		require.NoError(t, d.ToB2Z(ctx, fs, "", false))
+		require.ErrorIs(t, d.ToB2Z(ctx, fs, "", false), fault.ErrExists)
+		require.NoError(t, d.ToB2Z(ctx, fs, "", true))
+		require.NoError(t, d.Close())
+		c, err = blosc2.Open(ctx, fs, want, blosc2.Options{})
+		require.NoError(t, err)
+		require.NoError(t, c.Close())
+	}
+}

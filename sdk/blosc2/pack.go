@@ -7,19 +7,24 @@ import (
 	"io"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/gridhold/gridhold/sdk/fault"
 	"github.com/gridhold/gridhold/sdk/storage"
 	"github.com/gridhold/gridhold/sdk/zip"
 )
 
-// ToB2Z writes the store as a zip of that name (.b2z), which appears in one
-// step: leaves from the largest to the smallest, then embed.b2e, all stored,
+// ToB2Z writes the store as a zip of that name (.b2z; "": the store's own, in
+// the file system that it is in, with that ending in place of .b2d), which
+// appears in one step: leaves from the largest to the smallest, then embed.b2e, all stored,
 // so that they can be read in place. Locks and what writers left behind stay
 // out. ErrExists unless overwrite is set, and then a file of that name is
 // replaced only if it is a zip. Nothing keeps the store from being written to
 // meanwhile.
 func (d *DictStore) ToB2Z(ctx context.Context, fs storage.FS, name string, overwrite bool) error {
+	if name == "" {
+		name = strings.TrimSuffix(d.name, ".b2d") + ".b2z"
+	}
 	if overwrite {
 		if err := zipOrNothing(ctx, fs, name); err != nil {
 			return err
