@@ -44,8 +44,16 @@ func (d *draft) assignBox(ctx context.Context, g *gather, items []byte) error {
 
 // assign replaces a part of a chunk by the items of g.
 func (d *draft) assign(ctx context.Context, g *gather, i int, in []cut) error {
-	chunk := make([]byte, d.ChunkSize)
-	if !g.covers(in) {
+	if from, ok := g.asStored(in); ok {
+		return d.update(ctx, i, g.dst[from:from+int64(d.ChunkSize)])
+	}
+	if cap(d.plain) < d.ChunkSize {
+		d.plain = make([]byte, d.ChunkSize)
+	}
+	chunk := d.plain[:d.ChunkSize]
+	if g.covers(in) {
+		clear(chunk) // what no item goes to
+	} else {
 		var err error
 		if chunk, err = g.decoded(ctx, int64(i), chunk[:0], g.o); err != nil {
 			return err
@@ -72,6 +80,22 @@ func (g *gather) place(chunk []byte, in []cut) {
 		k.copy(chunk[number(at, grid)*blocks*g.dtype.size:], g.dst, inside, outside, 0)
 		return nil
 	})
+}
+
+// asStored returns where the items of a chunk begin in those of g, and whether
+// they lie there as the chunk has them: all of its items, block after block.
+func (g *gather) asStored(in []cut) (from int64, ok bool) {
+	for k, c := range in {
+		n := g.shape.Chunks[k]
+		if c.to-c.from != n || g.spans[k].step() != 1 || n%g.shape.Blocks[k] != 0 {
+			return 0, false
+		}
+		if k > 0 && (g.count[k] != n || g.shape.Blocks[k] != n) {
+			return 0, false
+		}
+		from += c.from * g.pitch[k]
+	}
+	return from, true
 }
 
 // covers reports whether all items of a chunk that are the array's are

@@ -20,6 +20,8 @@ type draft struct {
 	f *frame
 	Header
 	raw     []byte // the header before
+	plain   []byte // a chunk that is being made, and the same packed
+	packed  []byte
 	meta    []Metalayer
 	vlmeta  []Metalayer
 	entries []int64       // the index
@@ -97,10 +99,11 @@ func (h *Header) params() blosc.Params {
 func (d *draft) encode(ctx context.Context, data []byte) (int64, error) {
 	p := d.params()
 	p.Workers = d.f.o.Workers
-	b, err := blosc.Encode(nil, data, p)
+	b, err := blosc.Encode(d.packed[:0], data, p)
 	if err != nil {
 		return 0, err
 	}
+	d.packed = b // add keeps nothing of it
 	return d.add(ctx, b)
 }
 
