@@ -51,7 +51,12 @@ func TestCreateFull(t *testing.T) {
 			require.NoError(t, fs.Remove(ctx, name))
 		}
 	}
-	_, err := blosc2.CreateFull(ctx, fs, "short", blosc2.Shape{Shape: []int64{3}, DType: "<f8"}, nan[:4], blosc2.Spec{}, writing)
+	wide := bytes.Repeat([]byte("wide "), 60)
+	a, err := blosc2.CreateFull(ctx, fs, "wide", blosc2.Shape{Shape: []int64{100, 10}, DType: "|S300", Chunks: []int64{30, 10}}, wide, blosc2.Spec{}, writing)
+	require.NoError(t, err)
+	require.Equal(t, bytes.Repeat(wide, 1000), items(t, a))
+	require.NoError(t, a.Close())
+	_, err = blosc2.CreateFull(ctx, fs, "short", blosc2.Shape{Shape: []int64{3}, DType: "<f8"}, nan[:4], blosc2.Spec{}, writing)
 	require.ErrorIs(t, err, fault.ErrInvalid)
 	_, err = fs.Stat(ctx, "short")
 	require.ErrorIs(t, err, fault.ErrNotFound)
