@@ -65,7 +65,17 @@ func (f *osFile) Truncate(size int64) error {
 
 func (f *osFile) Sync() error { return failure(f.name, f.File.Sync()) }
 
-func (f *osFile) Stat() (storage.FileInfo, error) { return fileInfo(f.File, f.name) }
+func (f *osFile) Stat() (info storage.FileInfo, err error) {
+	ok := false
+	err = f.control(func(fd uintptr) (err error) {
+		info, ok, err = statOpen(fd)
+		return err
+	})
+	if ok || err != nil {
+		return info, err
+	}
+	return fileInfo(f.File, f.name)
+}
 
 func (f *osFile) Allocate(off, n int64) error {
 	if err := f.check(off, n, true); err != nil || n == 0 {

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/gridhold/gridhold/native/mmap"
 	"github.com/gridhold/gridhold/sdk/fault"
 	"github.com/gridhold/gridhold/sdk/storage"
 )
@@ -34,6 +35,7 @@ type opening struct {
 	id       inode
 	number   uint64
 	readOnly bool
+	network  bool // where others write, a mapping does not show it
 	queue    *inodeQueue
 	looked   time.Time // when the name was last seen to lead here; guarded by the lockFile
 
@@ -47,8 +49,14 @@ type opening struct {
 	since   time.Time // the first of them came
 	drained chan struct{}
 
+	mapped atomic.Pointer[mmap.Map] // of the beginning, once there is any
+
 	users atomic.Int64 // the lockFile, holders, who waits; closed by the last
 }
+
+// mappable is how much of a lock's file is read through a mapping: more than
+// anybody writes to one.
+const mappable = 64
 
 // turnover is how long readers that overlap may keep the system's shared lock
 // between them, and recheck how long it may go unseen that the name of the
@@ -153,6 +161,8 @@ func openLockFile(root *os.Root, name string) (*opening, error) {
 		queue: process.enter(inode{s.dev, s.ino}), looked: time.Now(),
 		turn: make(chan struct{}, 1), dead: make(chan struct{}),
 	}
+	info, err := statFS(f)
+	o.network = err != nil || info.Network || info.Kind == ""
 	o.users.Store(1)
 	return o, nil
 }
@@ -163,6 +173,9 @@ func (o *opening) leave() error {
 		return nil
 	}
 	process.leave(o.id, o.queue)
+	if m := o.mapped.Load(); m != nil {
+		m.Close()
+	}
 	return o.File.Close()
 }
 
@@ -227,7 +240,15 @@ type hold struct {
 func (h *hold) File() uint64 { return h.o.number }
 
 func (h *hold) ReadAt(p []byte, off int64) (int, error) {
+	if m := h.o.mapped.Load(); m != nil && off+int64(len(p)) <= int64(m.Len()) {
+		return m.ReadAt(p, off)
+	}
 	n, err := pread(h.o.File, h.o.Fd(), p, off)
+	if err == nil && n == len(p) && off+int64(n) <= mappable && !h.o.network {
+		if m, err := mmap.New(h.o.File); err == nil && !h.o.mapped.CompareAndSwap(nil, m) {
+			m.Close()
+		}
+	}
 	if err == nil && n < len(p) {
 		return n, io.EOF
 	}

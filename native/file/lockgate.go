@@ -2,6 +2,7 @@ package file
 
 import (
 	"context"
+	"os"
 	"sync"
 	"time"
 
@@ -11,7 +12,7 @@ import (
 // gate keeps readers from starving a writer. A writer that has to wait makes
 // a file beside the lock, NAME.gate, and holds a lock on it; readers look for
 // that file about every millisecond and wait until its lock is free. Nothing
-// but fairness rests on it: it is removed by whoever made it, may be left
+// but fairness rests on it: it is removed by whoever is in it, may be left
 // behind by one that was killed, and need not be there at all.
 type gate struct {
 	mu     sync.Mutex
@@ -19,8 +20,9 @@ type gate struct {
 }
 
 const (
-	gateSuffix = ".gate"
-	gateRecent = time.Millisecond
+	gateSuffix   = ".gate"
+	gateRecent   = time.Millisecond     // between looks
+	gatePatience = 2 * time.Millisecond // until a writer enters
 )
 
 // pass is what readers do before they ask for the lock.
@@ -49,22 +51,41 @@ func (g *gate) pass(ctx context.Context, l *lockFile, now time.Time) error {
 	return nil
 }
 
-// enter makes readers wait, until leave. Where that is not possible, they do
-// not.
-func (g *gate) enter(ctx context.Context, l *lockFile) (leave func(), err error) {
-	name := l.name + gateSuffix
-	f, err := openFlags(l.fs.root, name, storage.OpenWrite|storage.OpenCreate)
+// gateLater is the gate of a writer who waits.
+type gateLater struct {
+	l *lockFile
+
+	mu   sync.Mutex
+	over bool
+	f    *os.File // nil: not in the gate
+}
+
+// enter makes readers wait, until leave. Where that is not possible, or another
+// writer does so already, it does nothing.
+func (w *gateLater) enter() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.over {
+		return
+	}
+	f, err := openFlags(w.l.fs.root, w.l.name+gateSuffix, storage.OpenWrite|storage.OpenCreate)
 	if err != nil {
-		return func() {}, nil
+		return
 	}
-	// Another writer may be in it already; then it is his, and it does for us.
-	held, err := l.flock(f, true, false)
-	if !held || err != nil {
+	if held, err := w.l.flock(f, true, false); !held || err != nil {
 		f.Close()
-		return func() {}, nil
+		return
 	}
-	return func() {
-		l.fs.root.Remove(name)
-		f.Close()
-	}, nil
+	w.f = f
+}
+
+func (w *gateLater) leave(timer *time.Timer) {
+	timer.Stop()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.over = true
+	if w.f != nil {
+		w.l.fs.root.Remove(w.l.name + gateSuffix)
+		w.f.Close()
+	}
 }

@@ -103,12 +103,10 @@ func (l *lockFile) await(ctx context.Context, o *opening, exclusive bool) error 
 	if held, err := l.flock(o.File, exclusive, false); held || err != nil {
 		return lockFailure(l.name, err)
 	}
-	if exclusive {
-		leave, err := l.gate.enter(ctx, l)
-		if err != nil {
-			return err
-		}
-		defer leave()
+	if exclusive { // readers make way for one who has waited a while
+		wait := &gateLater{l: l}
+		timer := time.AfterFunc(gatePatience, wait.enter)
+		defer wait.leave(timer)
 	}
 	if ctx.Done() == nil {
 		_, err := l.flock(o.File, exclusive, true)

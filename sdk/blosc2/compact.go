@@ -104,6 +104,7 @@ func (f *frame) renewing(ctx context.Context, g *grip, change func(d *draft) err
 			old := f.view.file
 			f.view = next
 			f.past.add(next)
+			f.head.over(ctx, &f.where, file)
 			f.tick++
 			return old.Close()
 		}

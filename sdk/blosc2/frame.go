@@ -7,7 +7,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/gridhold/gridhold/sdk/codec/blosc"
 	"github.com/gridhold/gridhold/sdk/fault"
 	"github.com/gridhold/gridhold/sdk/storage"
 )
@@ -40,6 +39,7 @@ type body struct {
 		last []int64 // the highest, which nothing names any more
 	}
 	again again // the block that was read last
+	head  head  // how the header is looked at
 	seen  atomic.Pointer[look]
 	named atomic.Int64 // when the name was last seen to lead to the file; see fresh
 }
@@ -83,6 +83,7 @@ func (f *frame) begin(ctx context.Context) error {
 	})
 	if err == nil {
 		f.past.add(f.view)
+		f.head.over(ctx, &f.where, f.view.file)
 	}
 	return first(err, leave())
 }
@@ -167,6 +168,7 @@ func (f *frame) close() error {
 	}
 	file := f.view.file
 	f.view = nil
+	f.head.close()
 	f.pin.drop()
 	var err error
 	if w, ok := file.(storage.File); ok && f.dirty && f.o.Durability == SyncOnClose {
@@ -186,26 +188,6 @@ func first(errs ...error) error {
 		}
 	}
 	return nil
-}
-
-// vlvalue decodes the value of a variable-length metalayer.
-func (v *view) vlvalue(name string, o Options) ([]byte, error) {
-	packed, ok := find(v.vlmeta, name)
-	if !ok {
-		return nil, fault.New(fault.ErrNotFound, "vlmeta", name, "")
-	}
-	c, err := blosc.Open(packed, blosc.Options{Limit: int(o.Limits.Meta), Plugins: o.Plugins})
-	if err == nil && c.Header().PackedSize != len(packed) {
-		err = corrupt(-1, "bytes after the chunk")
-	}
-	var value []byte
-	if err == nil {
-		value, err = c.Decode(nil)
-	}
-	if err != nil {
-		return nil, &fault.Error{Format: "vlmeta", Item: name, Off: -1, Err: err}
-	}
-	return value, nil
 }
 
 // names returns those of metalayers, in their order.

@@ -123,6 +123,23 @@ func TestCopies(t *testing.T) {
 	}
 }
 
+func TestCopyOfAStoresFrame(t *testing.T) {
+	ctx, fs := t.Context(), storage.NewMemoryFS(0)
+	e, err := blosc2.CreateEmbedStore(ctx, fs, "e.b2e", writing)
+	require.NoError(t, err)
+	a, err := blosc2.CreateFrom(ctx, fs, "a", blosc2.Shape{Shape: []int64{3}, DType: "|u1"}, []byte("abc"), blosc2.Spec{}, writing)
+	require.NoError(t, err)
+	require.NoError(t, e.Put(ctx, "/a", a))
+	s, err := e.SChunk().Copy(ctx, fs, "f.b2e", blosc2.Spec{}, writing, nil)
+	require.NoError(t, err)
+	require.NoError(t, s.Close())
+	c, err := blosc2.Open(ctx, fs, "f.b2e", blosc2.Options{})
+	require.NoError(t, err)
+	b, err := c.(*blosc2.EmbedStore).Get(ctx, "/a")
+	require.NoError(t, err)
+	require.Equal(t, "abc", string(items(t, b.(*blosc2.NDArray))))
+}
+
 func TestAxes(t *testing.T) {
 	ctx := t.Context()
 	all := counted(6 * 10)

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"hash/crc32"
 	"runtime"
-	"sync"
 	"time"
 
 	"github.com/gridhold/gridhold/sdk/fault"
@@ -84,7 +83,7 @@ func (f *frame) fresh(ctx context.Context, g *grip) (bool, error) {
 		}
 		f.named.Store(now)
 	}
-	if !v.headed() {
+	if !v.headed(f.head.reader(v.file)) {
 		return false, nil
 	}
 	l := f.seen.Load()
@@ -103,20 +102,6 @@ func (f *frame) fresh(ctx context.Context, g *grip) (bool, error) {
 	}
 	f.saw(info, g)
 	return true, nil
-}
-
-var headers = sync.Pool{New: func() any { return new([endBytes]byte) }}
-
-// headed reports whether the header in the file is that of the view.
-func (v *view) headed() bool {
-	if len(v.raw) > endBytes {
-		b, err := readAt(v.file, v.where.off, int64(len(v.raw)))
-		return err == nil && bytes.Equal(b, v.raw)
-	}
-	buf := headers.Get().(*[endBytes]byte)
-	defer headers.Put(buf)
-	n, _ := v.file.ReadAt(buf[:len(v.raw)], v.where.off)
-	return n == len(v.raw) && bytes.Equal(buf[:n], v.raw)
 }
 
 // intact reports whether index and trailer in the file are those of the view.
@@ -147,7 +132,7 @@ func (v *view) trailerAt() int64 {
 // frame.
 func (f *frame) doubtful(ctx context.Context, g *grip, before *look, failed error) bool {
 	if !f.followed() {
-		return failed != nil && !f.view.headed() // the object may have moved on
+		return failed != nil && !f.view.headed(f.view.file) // the object may have moved on
 	}
 	if g != nil && failed == nil {
 		return false // those who lock were kept out
@@ -161,7 +146,7 @@ func (f *frame) doubtful(ctx context.Context, g *grip, before *look, failed erro
 		return true
 	}
 	if failed != nil {
-		return !same || !before.settled && time.Since(info.ModTime) < settling || !f.view.headed()
+		return !same || !before.settled && time.Since(info.ModTime) < settling || !f.view.headed(f.view.file)
 	}
 	return !same && (info.Size == before.size || !f.view.intact())
 }
@@ -262,6 +247,7 @@ func (f *frame) reload(ctx context.Context, g *grip) (bool, error) {
 	f.past.add(next)
 	f.tick++
 	if moved {
+		f.head.over(ctx, &f.where, file)
 		old.file.Close()
 	}
 	return true, nil

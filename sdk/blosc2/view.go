@@ -28,10 +28,11 @@ type view struct {
 	shape   *Shape        // nil: not an array
 	dtype   DType
 
-	file  source
-	where *place
-	sizes sizes // of varying chunks
-	known known // checksums, once they were read
+	file   source
+	where  *place
+	sizes  sizes // of varying chunks
+	values values
+	known  known // checksums, once they were read
 }
 
 // load reads a state of the frame from f. What it returns was whole when it
