@@ -90,11 +90,11 @@ func (b *bucket) clear(overwrite bool) error {
 
 // remove deletes all keys below a prefix.
 func (b *bucket) remove(prefix string, names []string) error {
-	for _, last := range []bool{false, true} {
+	for _, metadata := range []bool{true, false} {
 		for _, name := range names {
 			key := prefix + name
 			switch dir := strings.HasSuffix(name, "/"); {
-			case isMetadata(name) == last:
+			case isMetadata(name) != metadata:
 			case dir:
 				below, err := b.List(b.ctx, key)
 				if err == nil {

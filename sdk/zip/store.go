@@ -306,13 +306,19 @@ func (s *Store) deflated(ctx context.Context, a *archive, m *member) ([]byte, er
 	case m.Size/most > m.Packed:
 		return nil, fault.At(fault.ErrCorrupt, "zip", m.Name, m.Header, "cannot become so much")
 	}
-	return s.kept.Get(ctx, inflated{a.info.Version, m.Name}, func(ctx context.Context) ([]byte, error) {
+	b, err := s.kept.Get(ctx, inflated{a.info.Version, m.Name}, func(ctx context.Context) ([]byte, error) {
 		packed, err := s.packed(ctx, a, m)
 		if err != nil {
 			return nil, err
 		}
 		return s.unpack(ctx, m.Member, packed)
 	})
+	if err != nil {
+		if ended := storage.Ended(ctx, m.Name); ended != nil {
+			return nil, ended // the cache gives the context's own error
+		}
+	}
+	return b, err
 }
 
 // packed reads the bytes of a member as they lie in the archive.
