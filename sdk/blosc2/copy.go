@@ -69,16 +69,13 @@ func (s *SChunk) Copy(ctx context.Context, fs storage.FS, name string, spec Spec
 		if err != nil {
 			return nil, err
 		}
-		if e, ok := c.(*EmbedStore); ok {
-			return e.s, nil
-		}
-		return c.(*SChunk), nil
+		return sequence(c), nil
 	}
 	v.like(&spec)
 	spec.ChunkSize = int(or(int64(spec.ChunkSize), int64(max(v.ChunkSize, 0))))
 	more := spec.Fill
 	spec.Fill = func(ctx context.Context, c Container) error {
-		to := c.(*SChunk)
+		to := sequence(c)
 		err := to.fill(ctx, s, spec.ChunkSize, progress)
 		if err == nil {
 			err = to.takeVL(ctx, v)
@@ -89,6 +86,19 @@ func (s *SChunk) Copy(ctx context.Context, fs storage.FS, name string, spec Spec
 		return err
 	}
 	return CreateSChunk(ctx, fs, name, spec, o)
+}
+
+// sequence is the frame that a container is one of.
+func sequence(c Container) *SChunk {
+	switch c := c.(type) {
+	case *NDArray:
+		return c.s
+	case *EmbedStore:
+		return c.s
+	case *SChunk:
+		return c
+	}
+	return nil
 }
 
 // like sets what spec leaves open to what the frame has.

@@ -46,7 +46,7 @@ func CreateSChunk(ctx context.Context, fs storage.FS, name string, spec Spec, o 
 	if err != nil {
 		return nil, err
 	}
-	return c.(*SChunk), nil
+	return sequence(c), nil
 }
 
 // CreateArray makes an array of zeros, of which nothing is stored, and opens

@@ -30,10 +30,10 @@ func CreateStore(ctx context.Context, fs storage.FS, name string, spec StoreSpec
 	if spec.OrOpen {
 		c, err := Open(ctx, fs, name, o)
 		if err == nil {
-			err = spec.adopt(c, name)
+			return spec.adopt(c, name)
 		}
-		if err == nil || !errors.Is(err, fault.ErrNotFound) {
-			return c, err
+		if !errors.Is(err, fault.ErrNotFound) {
+			return nil, err
 		}
 	}
 	there, err := spec.replaceable(ctx, fs, name)
@@ -69,24 +69,24 @@ func CreateStore(ctx context.Context, fs storage.FS, name string, spec StoreSpec
 	if err != nil {
 		return nil, err
 	}
-	return c, spec.adopt(c, name)
+	return spec.adopt(c, name)
 }
 
 // adopt takes an open container for the store that was asked for.
-func (spec *StoreSpec) adopt(c Container, name string) error {
+func (spec *StoreSpec) adopt(c Container, name string) (Container, error) {
 	switch c := c.(type) {
 	case *DictStore:
 		if !spec.Tree && !c.zip() {
 			c.threshold = spec.Threshold
-			return nil
+			return c, nil
 		}
 	case *TreeStore:
 		if spec.Tree && !c.d.zip() {
 			c.d.threshold = spec.Threshold
-			return nil
+			return c, nil
 		}
 	}
-	return errors.Join(fault.New(fault.ErrExists, "blosc2", name, "is a "+c.Kind()+", or a zip"), c.Close())
+	return nil, errors.Join(fault.New(fault.ErrExists, "blosc2", name, "is a "+c.Kind()+", or a zip"), c.Close())
 }
 
 // replaceable reports whether there is a store to be replaced. ErrExists for
