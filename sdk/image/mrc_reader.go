@@ -17,6 +17,9 @@ type MRCOptions struct {
 	// those are that a program is still writing. What there is of them can be
 	// read; the rest is ErrCorrupt until it is there.
 	AllowPartial bool
+	// Strict refuses files whose header needs indulgence: all that Warnings
+	// tells of, but for bytes behind the data.
+	Strict bool
 }
 
 // MRC is an open MRC file. Safe for concurrent use until Close.
@@ -56,6 +59,9 @@ func (m *MRC) open(ctx context.Context, o MRCOptions) error {
 	}
 	if m.header, err = ParseMRCHeader(head[:n], size, m.name); err != nil {
 		return err
+	}
+	if w := m.header.Warnings; o.Strict && len(w) > 0 {
+		return fault.New(fault.ErrCorrupt, "mrc", m.name, "bad header: "+w[0])
 	}
 	m.desc = m.header.Describe(m.name, o.Bytes)
 	var data int64

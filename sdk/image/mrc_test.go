@@ -1,9 +1,12 @@
 package image_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -112,6 +115,16 @@ func TestOddities(t *testing.T) {
 	} {
 		require.Equal(t, []string{want}, open(key).Warnings, key)
 	}
+	strict := image.Files(fs, image.FilesOptions{MRCOptions: image.MRCOptions{Strict: true}})
+	for key, read := range map[string]bool{"trailing_2x4x4.mrcs": true, "mapid_missing_2x4x4.mrcs": false, "machst_zero_be_2x4x4.mrcs": false, "mode2_be_7x16x16.mrcs": true} {
+		r, err := strict.Open(ctx, key)
+		if !read {
+			require.ErrorIs(t, err, fault.ErrCorrupt)
+			continue
+		}
+		require.NoError(t, err)
+		require.NoError(t, r.Close())
+	}
 	require.Equal(t, [3]int32{2, 1, 3}, open("mapcrs_213_4x3x5.mrc").Axes)
 	require.Len(t, open("labels_10_2x4x4.mrcs").Labels, 10)
 	require.Equal(t, "FEI1", open("ext_fei1_3x8x8.mrc").ExtendedType)
@@ -182,4 +195,44 @@ func TestShrinks(t *testing.T) {
 	one := make([]byte, r.Describe().ImageBytes())
 	require.ErrorIs(t, r.ReadImages(ctx, one, 0), fault.ErrCorrupt)
 	require.ErrorIs(t, s.ReadImages(ctx, one, 0), fault.ErrStale)
+}
+
+// Readers of a stack that another program replaces all the time get images of
+// the old one or of the new one.
+func TestReplacedWhileRead(t *testing.T) {
+	fs := storage.NewMemoryFS(0)
+	write := func(name string, value byte, columns int32) {
+		b := append(header(binary.LittleEndian, columns, 4, 3, 0), bytes.Repeat([]byte{value}, int(columns)*12)...)
+		put(t, fs, name, b)
+	}
+	write("a.mrcs", 1, 4)
+	var wg sync.WaitGroup
+	var stop atomic.Bool
+	for range 8 {
+		wg.Go(func() {
+			files := image.Files(fs, image.FilesOptions{})
+			for !stop.Load() {
+				r, err := files.Open(ctx, "a.mrcs")
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				d := r.Describe()
+				all := make([]byte, d.Bytes())
+				if err := r.ReadImages(ctx, all, 0); err != nil {
+					t.Error(err)
+				}
+				if want := byte(d.ImageShape[1] - 3); bytes.Count(all, []byte{want}) != len(all) {
+					t.Errorf("not all of %d: %v", want, all)
+				}
+				r.Close()
+			}
+		})
+	}
+	for i := range 100 {
+		write("new", byte(i%50+1), int32(i%50+4))
+		require.NoError(t, fs.Rename(ctx, "new", "a.mrcs"))
+	}
+	stop.Store(true)
+	wg.Wait()
 }

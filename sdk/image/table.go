@@ -29,6 +29,9 @@ type TableOptions struct {
 	// and blob/idx of a .cs file. Of a .cs file it is what stands in front of
 	// "/path" and "/idx".
 	Column string
+	// Clean takes out of paths what leads nowhere, so that "./A/../A/p.mrcs"
+	// and "A/p.mrcs" are one key, and one file of a scratch.
+	Clean bool
 }
 
 // TableRow is a row of a table of images.
@@ -77,7 +80,7 @@ func ReadTable(ctx context.Context, r io.Reader, name string, o TableOptions, ea
 	if err != nil && err != io.EOF && err != bufio.ErrBufferFull {
 		return TableInfo{}, err
 	}
-	t := &tableReader{ctx: ctx, name: name, o: o, each: each, keys: map[string]string{}}
+	t := &tableReader{ctx: ctx, name: name, o: o, each: each, keys: map[string]tableKey{}}
 	switch {
 	case bytes.HasPrefix(head, []byte("\x93NUMPY")):
 		t.info.Kind = TableCryoSPARC
@@ -105,6 +108,9 @@ func looksLikeSTAR(b *bufio.Reader) bool {
 	return false
 }
 
+// tableKey is a path as a table has it, and the key that it is.
+type tableKey struct{ path, key string }
+
 // tableReader is a table being read.
 type tableReader struct {
 	ctx  context.Context
@@ -112,20 +118,24 @@ type tableReader struct {
 	o    TableOptions
 	each func(TableRow) error
 	info TableInfo
-	keys map[string]string // each once, however many rows name it
-	last string            // of them, the one used last
+	keys map[string]tableKey // by path, each once, however many rows name it
+	last tableKey            // of the row before
 }
 
+// key returns the key of a path.
 func (t *tableReader) key(b []byte) string {
-	if t.last != string(b) {
-		key, ok := t.keys[string(b)]
+	if t.last.path != string(b) {
+		k, ok := t.keys[string(b)]
 		if !ok {
-			key = string(b)
-			t.keys[key] = key
+			k.path = string(b)
+			if k.key = k.path; t.o.Clean {
+				k.key = path.Clean(k.path)
+			}
+			t.keys[k.path] = k
 		}
-		t.last = key
+		t.last = k
 	}
-	return t.last
+	return t.last.key
 }
 
 // row hands a row on.

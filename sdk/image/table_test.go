@@ -144,6 +144,26 @@ func TestList(t *testing.T) {
 	require.ErrorIs(t, err, fault.ErrCorrupt)
 }
 
+// Rows that name one image by several spellings of its path are one image, if
+// asked for.
+func TestCleanPaths(t *testing.T) {
+	const table = "data_\nloop_\n_rlnImageName\n1@A/p.mrcs\n1@./A/p.mrcs\n1@A/../A//p.mrcs\n2@A/p.mrcs\n1@./A/p.mrcs\n"
+	for clean, want := range map[bool]int64{false: 4, true: 2} {
+		rows, _, err := readTable(table, "a.star", image.TableOptions{Clean: clean})
+		require.NoError(t, err)
+		require.Len(t, rows, 5)
+		g, err := image.GroupLocations(func(yield func(image.ImageLocation) bool) {
+			for _, r := range rows {
+				if !yield(r.ImageLocation) {
+					return
+				}
+			}
+		})
+		require.NoError(t, err)
+		require.Equal(t, want, g.Count())
+	}
+}
+
 func npy(header string, records ...byte) string {
 	b := append([]byte("\x93NUMPY\x01\x00"), binary.LittleEndian.AppendUint16(nil, uint16(len(header)))...)
 	return string(append(append(b, header...), records...))
