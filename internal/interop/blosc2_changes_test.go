@@ -27,14 +27,6 @@ type changing struct {
 
 const changingChunk = 4000 // bytes
 
-// manyTurns is how many frames are changed by turns.
-func manyTurns() uint64 {
-	if raced {
-		return 12
-	}
-	return 48
-}
-
 func newChanging(seed uint64) *changing {
 	c := &changing{r: rand.New(rand.NewPCG(seed, 7)), varying: seed%3 == 2}
 	pipe := pipelines[seed%9]
@@ -233,7 +225,7 @@ func TestBlosc2ChangesByTurns(t *testing.T) {
 		dir, fs := folderFS(t)
 		var frames []*changing
 		var jobs []frame
-		for seed := range manyTurns() {
+		for seed := range uint64(48) {
 			c := newChanging(seed)
 			c.Ops = append(c.Ops, c.turn(theirs).Ops...)
 			frames, jobs = append(frames, c), append(jobs, c.frame)

@@ -2,6 +2,5 @@
 
 package interop
 
-// raced: the race detector is on, so that the tables are cut down. Pools
-// forget under it, and a writer of zstd is megabytes to make.
+// raced: the race detector is on, under which all takes ten times as long.
 const raced = true
