@@ -4,6 +4,7 @@
 //	images epochs DATA MODE RUN EPOCHS BATCH WORKERS SCRATCH    MODE: none, host, mapped or directory
 //	images start DATA SCRATCH                                  a scratch over many files: made, resumed, read
 //	images locations DATA SCRATCH                              as many locations as there are, once each
+//	images orphan DATA SCRATCH                                 a full scratch whose stacks are removed: DATA is lost
 //
 // It is a worker of bench/images.py and prints one line of JSON. The first
 // pixel of every image holds its number, so that each one is checked.
@@ -58,8 +59,10 @@ func run(ctx context.Context, args []string) (any, error) {
 		return start(ctx, args[1], args[2])
 	case len(args) == 3 && args[0] == "locations":
 		return locations(ctx, args[1], args[2])
+	case len(args) == 3 && args[0] == "orphan":
+		return orphan(ctx, args[1], args[2])
 	}
-	return nil, errors.New("usage: images epochs DATA MODE RUN EPOCHS BATCH WORKERS SCRATCH | start DATA SCRATCH | locations DATA SCRATCH")
+	return nil, errors.New("usage: images epochs DATA MODE RUN EPOCHS BATCH WORKERS SCRATCH | start DATA SCRATCH | locations DATA SCRATCH | orphan DATA SCRATCH")
 }
 
 // desk is a directory of stacks, and one for a scratch.
@@ -255,4 +258,43 @@ func locations(ctx context.Context, data, name string) (any, error) {
 	}
 	opened, err := open()
 	return map[string]float64{"locations": float64(len(d.all)), "group_s": grouped, "create_s": created, "open_s": opened}, err
+}
+
+// orphan fills a scratch, removes its stacks and reads an image as a program
+// does that starts then.
+func orphan(ctx context.Context, data, name string) (any, error) {
+	d, err := open(ctx, data, name)
+	if err != nil {
+		return nil, err
+	}
+	g, err := d.group()
+	if err != nil {
+		return nil, err
+	}
+	create := func() (*scratch.ImageScratch, error) {
+		return scratch.CreateMappedFileImageScratch(ctx, g, d.out, filepath.Base(name), 10, scratch.Everything, d.files, options)
+	}
+	s, err := create()
+	if err != nil {
+		return nil, err
+	}
+	if err := scratch.PrefetchScratch(ctx, s, g, scratch.NewExecutor(2), nil).Wait(ctx); err != nil {
+		return nil, err
+	}
+	if err := s.Close(); err != nil {
+		return nil, err
+	}
+	for i := range g.Len() {
+		if err := d.fs.Remove(ctx, g.Group(i).Key); err != nil {
+			return nil, err
+		}
+	}
+	began := time.Now()
+	if s, err = create(); err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	dst := make([]byte, d.size)
+	err = s.ReadImages(ctx, d.all[0].Key, dst, d.all[0].Index)
+	return map[string]float64{"first_s": time.Since(began).Seconds()}, err
 }
