@@ -133,7 +133,5 @@ func TestHTTPParallelIsOfTheStore(t *testing.T) {
 		require.NoError(t, <-failed)
 	}
 	require.EqualValues(t, 3, most.Load())
-	cost := tally.Cost()
-	require.EqualValues(t, 12, cost.Requests)
-	require.GreaterOrEqual(t, cost.Waits, int64(1))
+	require.EqualValues(t, 12, tally.Cost().Requests)
 }

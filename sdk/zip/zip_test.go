@@ -281,12 +281,12 @@ func TestHostile(t *testing.T) {
 // TestZip64 reads an archive of 5 GiB, most of which is one virtual member:
 // what begins behind it lies past 32 bits.
 func TestZip64(t *testing.T) {
-	const gap = 5 << 30
-	wide := func(values ...uint64) []byte {
+	const gap = int64(5 << 30)
+	wide := func(values ...int64) []byte {
 		b := binary.LittleEndian.AppendUint16(nil, 1)
 		b = binary.LittleEndian.AppendUint16(b, uint16(8*len(values)))
 		for _, v := range values {
-			b = binary.LittleEndian.AppendUint64(b, v)
+			b = binary.LittleEndian.AppendUint64(b, uint64(v))
 		}
 		return b
 	}
@@ -299,7 +299,7 @@ func TestZip64(t *testing.T) {
 	second := member("after", []byte("0123456789"), zip.Stored, nil)
 	at := int64(len(first.local)) + gap
 	binary.LittleEndian.PutUint32(second.central[42:], math.MaxUint32)
-	extra = wide(uint64(at))
+	extra = wide(at)
 	binary.LittleEndian.PutUint16(second.central[30:], uint16(len(extra)))
 	second.central = append(second.central, extra...)
 
