@@ -108,11 +108,14 @@ func (f *osFile) control(do func(fd uintptr) error) error {
 // is in the processor's cache or at least in the system's.
 const chunk = 1 << 20
 
+// block is what file systems share between files, or a multiple of it.
+const block = 4096
+
 var buffers = sync.Pool{New: func() any { b := make([]byte, chunk); return &b }}
 
-// CopyRange lets the system copy between two of its files (without moving
-// bytes at all, where the file system can share them) and takes the CRC of
-// what then is here.
+// CopyRange lets the system copy between two of its files, where that may be
+// done by sharing blocks, and takes the CRC of what then is here. Other bytes
+// are faster read and written.
 func (f *osFile) CopyRange(off int64, src storage.File, srcOff, n int64) (copied int64, crc uint32, err error) {
 	if err := f.check(off, n, true); err != nil {
 		return 0, 0, err
@@ -121,7 +124,7 @@ func (f *osFile) CopyRange(off int64, src storage.File, srcOff, n int64) (copied
 		return 0, 0, err
 	}
 	from, ok := src.(*osFile)
-	if !ok {
+	if !ok || (off|srcOff|n)%block != 0 {
 		return storage.CopyThrough(f, off, src, srcOff, n, 0)
 	}
 	var buf *[]byte

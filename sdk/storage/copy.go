@@ -3,6 +3,7 @@ package storage
 import (
 	"hash/crc32"
 	"io"
+	"sync"
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -10,11 +11,15 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // UpdateCRC adds p to a CRC-32C; the first one is 0.
 func UpdateCRC(crc uint32, p []byte) uint32 { return crc32.Update(crc, castagnoli, p) }
 
+var through = sync.Pool{New: func() any { b := make([]byte, 1<<20); return &b }}
+
 // CopyThrough is File.CopyRange by way of a buffer, for any two files. The
 // bytes that were written, whatever happens to src meanwhile, are added to
 // the CRC. The ranges must not overlap in one file.
 func CopyThrough(dst io.WriterAt, off int64, src io.ReaderAt, srcOff, n int64, crc uint32) (copied int64, sum uint32, err error) {
-	buf := make([]byte, min(n, 1<<20))
+	pooled := through.Get().(*[]byte)
+	defer through.Put(pooled)
+	buf := *pooled
 	for copied < n {
 		p := buf[:min(n-copied, int64(len(buf)))]
 		k, err := src.ReadAt(p, srcOff+copied)
