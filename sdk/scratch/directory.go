@@ -197,17 +197,14 @@ func (s *fileShelf) giveUp(quota int64) error {
 		}
 		crash("given up")
 	}
-	end := s.size()
-	if runs < s.runs {
-		end = s.dataAt(s.layout.number(runs).off)
-	}
+	end := s.layout.number(runs).off
 	// A run may have been half written when its writer was killed, so that
 	// no word tells whether there is anything.
 	info, err := s.f.Stat()
-	if err != nil || !beyond && info.Allocated > 0 && info.Allocated <= end {
+	if err != nil || !beyond && info.Allocated > 0 && info.Allocated <= s.overhead()+end {
 		return err
 	}
-	if err := s.f.Truncate(end); err != nil {
+	if err := s.f.Truncate(s.dataAt(end)); err != nil {
 		return err
 	}
 	crash("cut")

@@ -28,7 +28,7 @@
 //	STAMPS      136 bytes a key: u64 {generation 32, which 1, check 16 at 48}; twice 64 bytes {i64 size, i64 mtime ns,
 //	            i64 ctime ns, u64 device, u64 inode, u8 misfit, CRC-32C at 60}
 //	STATE       u64 a run: {state 2, generation 14, CRC-32C 32, check 16}
-//	DATA        the runs, each on a page: images one after another
+//	DATA        the runs, each on a page: images one after another. It begins on a mebibyte if it is that long
 //
 // It is laid out for all locations and sparse; a budget cuts it short, so one
 // file serves every budget.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"math/rand/v2"
-	"sync"
 	"sync/atomic"
 
 	"github.com/gridhold/gridhold/sdk/fault"
@@ -40,7 +39,7 @@ type fileShelf struct {
 	outdated []atomic.Uint64 // by key, of who cannot say so to others: the word of a stamp that is not the source's any more
 	marked   atomic.Bool     // atBoot says that this process writes
 	most     int64           // bytes of the largest run
-	buffers  sync.Pool
+	spare    chan []byte     // buffers for a run that nobody uses
 }
 
 // knownStamp is a stamp as it was read under a word.
@@ -55,7 +54,7 @@ func newFile(h *header, f storage.File, name string, unlock func() error, o Opti
 	s := &fileShelf{
 		header: h, name: name, f: f, unlock: unlock, o: o, count: count,
 		verified: make([]atomic.Uint64, h.runs), known: make([]atomic.Pointer[knownStamp], len(h.keys)),
-		most: h.largest(),
+		most: h.largest(), spare: make(chan []byte, spares),
 	}
 	if o.ReadOnly {
 		s.outdated = make([]atomic.Uint64, len(h.keys))
@@ -283,14 +282,26 @@ func (s *fileShelf) loadFirst(r run, dst []byte, off int64) (bool, error) {
 	return false, nil
 }
 
+// spares is how many buffers are kept for the next run. They live as long as
+// the shelf: a pool that collections empty would be filled with zeros again
+// and again.
+const spares = 4
+
 func (s *fileShelf) buffer(r run) []byte {
-	if b, ok := s.buffers.Get().(*[]byte); ok && int64(cap(*b)) >= r.bytes {
-		return (*b)[:r.bytes]
+	select {
+	case b := <-s.spare:
+		return b[:r.bytes]
+	default:
+		return make([]byte, r.bytes, s.most)
 	}
-	return make([]byte, r.bytes, s.most)
 }
 
-func (s *fileShelf) giveBack(b []byte) { s.buffers.Put(&b) }
+func (s *fileShelf) giveBack(b []byte) {
+	select {
+	case s.spare <- b:
+	default:
+	}
+}
 
 // close gives everything back. Who is in a call of the shelf must have left.
 func (s *fileShelf) close() error {

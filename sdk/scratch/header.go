@@ -68,7 +68,14 @@ func (h *header) size() int64 {
 }
 
 // overhead is what the file takes besides pixels, in bytes.
-func (h *header) overhead() int64 { return h.sections[sectionData].Off }
+func (h *header) overhead() int64 {
+	s := h.sections[sectionState]
+	return s.Off + align(s.Len, page)
+}
+
+// full is what the file takes when all is there, in bytes: less than its size,
+// as nothing is in front of the data.
+func (h *header) full() int64 { return h.overhead() + h.bytes }
 
 func (h *header) wordAt(run int64) int64 { return h.sections[sectionState].Off + 8*run }
 
@@ -77,6 +84,17 @@ func (h *header) stampAt(key int) int64 {
 }
 
 func (h *header) dataAt(off int64) int64 { return h.sections[sectionData].Off + off }
+
+// dataStart is where data of n bytes begin that may begin at an offset. Systems
+// handle large pieces of a file as one if they begin on a multiple of their
+// size, which runs of a mebibyte, or a part of one, then do.
+func dataStart(off, n int64) int64 {
+	const large = 1 << 20
+	if n < large {
+		return off
+	}
+	return align(off, large)
+}
 
 // newHeader places the sections of a layout.
 func newHeader(l *layout, id [16]byte, salt uint64) *header {
@@ -88,6 +106,9 @@ func newHeader(l *layout, id [16]byte, salt uint64) *header {
 	}
 	at := int64(2 * page)
 	for i, n := range [sectionCount]int64{keys, index, int64(len(l.keys)) * keyStampBytes, 8 * l.runs, l.bytes} {
+		if i == sectionData {
+			at = dataStart(at, n)
+		}
 		h.sections[i] = storage.Range{Off: at, Len: n}
 		at += align(n, page)
 	}
@@ -191,7 +212,10 @@ func readHeader(f storage.File, name string) (*header, error) {
 	}
 	keys := n(atKeys)
 	end := int64(2 * page)
-	for _, s := range h.sections {
+	for i, s := range h.sections {
+		if i == sectionData {
+			end = dataStart(end, s.Len)
+		}
 		if s.Off != end || s.Len < 0 || s.Len > math.MaxInt64/2-end {
 			return nil, bad(atSections, "the sections do not follow each other")
 		}

@@ -152,7 +152,7 @@ func (d neighbours) room(ctx context.Context, fs storage.FS, budget int64, h *he
 	}
 	for _, donating := range []bool{false, true} {
 		for _, n := range d {
-			if taken <= budget-h.size() {
+			if taken <= budget-h.full() {
 				break
 			}
 			if n.inUse || n.takes == 0 || (n.donor != nil) != donating {

@@ -156,7 +156,7 @@ func createFile(ctx context.Context, fs storage.FS, name string, h *header, stam
 		return nil, nil, err
 	}
 	if o.Reserve {
-		if err = ignore(f.Allocate(h.overhead(), min(quota, h.bytes)), fault.ErrUnsupported); err != nil {
+		if err = ignore(f.Allocate(h.dataAt(0), min(quota, h.bytes)), fault.ErrUnsupported); err != nil {
 			return nil, nil, err
 		}
 	}
