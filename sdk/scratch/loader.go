@@ -263,12 +263,10 @@ func (b *batch) readFile(r image.Reader, part []int32) error {
 		for !at.IsWhole() && n < len(part) && part[n] == part[n-1]+1 && b.locations[part[n]].Index == at.Index+int64(n) {
 			n++
 		}
-		to := b.dst[int(part[0])*b.size:][:n*b.size]
-		if last := b.locations[part[n-1]]; !at.IsWhole() {
-			if _, _, err := d.Images(last); err != nil {
-				return err
-			}
+		if _, _, err := d.Images(b.locations[part[n-1]]); err != nil {
+			return err
 		}
+		to := b.dst[int(part[0])*b.size:][:n*b.size]
 		if err := b.readInto(b.ctx, r, to, first); err != nil {
 			return err
 		}
