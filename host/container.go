@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"sync/atomic"
+	"time"
 
 	"github.com/gridhold/gridhold/sdk/blosc2"
 	"github.com/gridhold/gridhold/sdk/fault"
@@ -17,6 +18,12 @@ import (
 type ContainerOptions struct {
 	Write      bool              // open for writing too
 	Durability blosc2.Durability // of what is written
+	// Locking, LockTimeout and LockNetwork are those of [blosc2.Options]. The
+	// locks are the process's: those of package native/file, or what a method
+	// Locker of the file system gives.
+	Locking     blosc2.Locking
+	LockTimeout time.Duration
+	LockNetwork bool
 }
 
 // Container is a Blosc2 container of any kind that was opened in a sandbox: a
@@ -32,6 +39,8 @@ type Container struct {
 	recipe  containerRecipe
 	parent  *Container // that it is a leaf of; nil: it has a name
 	free    func()
+	timeout time.Duration // of each wait for the lock; 0: none
+	held    bool          // it is a hold, and ends with its instance
 	closed  atomic.Bool
 	kind    string
 }
@@ -46,6 +55,9 @@ type containerRecipe struct {
 	VLMeta     bool            `json:"vlmeta,omitempty"`
 	Write      bool            `json:"write,omitempty"`
 	Durability string          `json:"durability,omitempty"`
+	Locking    string          `json:"locking,omitempty"`
+	LockMS     int64           `json:"lock_timeout_ms,omitempty"`
+	Network    bool            `json:"lock_network,omitempty"`
 }
 
 // ContainerState is what a container is at the moment. Sizes are in bytes.
@@ -73,6 +85,14 @@ type ContainerState struct {
 	VLMeta     []string `json:"vlmeta"`
 }
 
+// lock puts how to write and lock into the recipe.
+func (c *Container) lock(o ContainerOptions) {
+	c.recipe.Durability, c.recipe.Locking, c.recipe.Network = durabilities[o.Durability], lockings[o.Locking], o.LockNetwork
+	c.recipe.LockMS, c.timeout = o.LockTimeout.Milliseconds(), o.LockTimeout
+}
+
+var lockings = map[blosc2.Locking]string{blosc2.Unlocked: "never", blosc2.Locked: "always", blosc2.LockedIfPossible: "if_possible"}
+
 var durabilities = map[blosc2.Durability]string{blosc2.SyncOnClose: "close", blosc2.SyncNever: "never", blosc2.SyncCommits: "commit"}
 
 // OpenContainer opens the container of that name, as [blosc2.Open] does. The
@@ -84,8 +104,12 @@ func (s *Sandbox) OpenContainer(ctx context.Context, fs storage.FS, name string,
 	}
 	id := s.systems.add(fs)
 	c := &Container{sandbox: s, free: func() { s.systems.remove(id) }}
-	c.recipe = containerRecipe{FS: id, Name: name, Write: o.Write, Durability: durabilities[o.Durability]}
-	return c, c.first(ctx)
+	c.recipe = containerRecipe{FS: id, Name: name, Write: o.Write}
+	c.lock(o)
+	if err := c.first(ctx); err != nil {
+		return nil, err
+	}
+	return c, nil
 }
 
 // OpenContainerObject opens an object of a store, for reading: a frame or a
@@ -101,29 +125,45 @@ func (s *Sandbox) OpenContainerObject(ctx context.Context, st storage.Store, key
 		return nil, fault.New(fault.ErrInvalid, "sandbox", "", err.Error())
 	}
 	c := &Container{sandbox: s, free: free, recipe: containerRecipe{Store: raw, Name: key}}
-	return c, c.first(ctx)
+	if err := c.first(ctx); err != nil {
+		return nil, err
+	}
+	return c, nil
 }
 
 // first opens the container for the first time.
 func (c *Container) first(ctx context.Context) error {
-	in, err := c.sandbox.take(ctx)
-	if err != nil {
-		c.free()
-		return err
-	}
-	defer c.sandbox.put(in)
-	r, err := c.open(ctx, in)
+	r, err := locked(ctx, c.timeout, func() (reply, bool, error) {
+		return c.once(ctx, func(in *instance) (reply, error) {
+			r, err := c.open(ctx, in)
+			if err == nil {
+				in.handles[c] = r.object
+			}
+			return r, err
+		})
+	})
 	if err == nil {
 		var st ContainerState
-		if st, err = stateOf(r); err == nil {
-			c.kind = st.Kind
-			in.handles[c] = r.object
-		}
+		st, err = stateOf(r)
+		c.kind = st.Kind
 	}
 	if err != nil {
 		c.free()
 	}
 	return err
+}
+
+// once takes the instance for one operation, and says whether that met a lock
+// that another holds.
+func (c *Container) once(ctx context.Context, do func(in *instance) (reply, error)) (_ reply, waits bool, err error) {
+	in, err := c.sandbox.take(ctx)
+	if err != nil {
+		return reply{}, false, err
+	}
+	defer c.sandbox.put(in)
+	in.waits = false
+	r, err := do(in)
+	return r, in.waits, err
 }
 
 func stateOf(r reply) (st ContainerState, err error) {
@@ -154,6 +194,9 @@ func (c *Container) open(ctx context.Context, in *instance) (reply, error) {
 
 // openOn opens it again, on another instance.
 func (c *Container) openOn(ctx context.Context, in *instance) (uint32, error) {
+	if c.held {
+		return 0, fault.New(fault.ErrClosed, "lock", "", "the hold ended with the guest")
+	}
 	r, err := c.open(ctx, in)
 	if err != nil {
 		return 0, err
@@ -225,22 +268,50 @@ func (c *Container) Close() error {
 
 // do carries out an operation on the container, whose request req makes of
 // its handle.
-func (c *Container) do(ctx context.Context, kind uint32, dst []byte, req func(in *instance, h uint32) ([]byte, error)) (reply, error) {
+// Where that makes a container, it is made's.
+func (c *Container) do(ctx context.Context, kind uint32, dst []byte, req func(in *instance, h uint32) ([]byte, error), made ...*Container) (reply, error) {
 	if c.closed.Load() {
 		return reply{}, errClosed("container")
 	}
-	in, err := c.sandbox.take(ctx)
+	return locked(ctx, c.timeout, func() (reply, bool, error) {
+		return c.once(ctx, func(in *instance) (reply, error) {
+			h, err := in.handle(ctx, c)
+			if err != nil {
+				return reply{}, err
+			}
+			b, err := req(in, h)
+			if err != nil {
+				return reply{}, err
+			}
+			r, err := in.do(ctx, kind, b, dst)
+			if err == nil && made != nil {
+				in.handles[made[0]] = r.object
+			}
+			return r, err
+		})
+	})
+}
+
+// HoldingLock calls do with the container held exclusively: see
+// [blosc2.SChunk.HoldingLock]. held is closed when do returns, and gone when
+// the guest dies: its calls are ErrClosed then.
+func (c *Container) HoldingLock(ctx context.Context, do func(ctx context.Context, held *Container) error) error {
+	return c.holding(ctx, false, do)
+}
+
+// HoldingSharedLock calls do with the container held shared.
+func (c *Container) HoldingSharedLock(ctx context.Context, do func(ctx context.Context, held *Container) error) error {
+	return c.holding(ctx, true, do)
+}
+
+func (c *Container) holding(ctx context.Context, shared bool, do func(ctx context.Context, held *Container) error) (err error) {
+	held := &Container{sandbox: c.sandbox, parent: c, free: func() {}, held: true, kind: c.kind, timeout: c.timeout}
+	_, err = c.do(ctx, wire.KindContainerDo, nil, func(in *instance, h uint32) ([]byte, error) {
+		return json.Marshal(deed{Container: h, Do: "hold", Shared: shared})
+	}, held)
 	if err != nil {
-		return reply{}, err
+		return err
 	}
-	defer c.sandbox.put(in)
-	h, err := in.handle(ctx, c)
-	if err != nil {
-		return reply{}, err
-	}
-	b, err := req(in, h)
-	if err != nil {
-		return reply{}, err
-	}
-	return in.do(ctx, kind, b, dst)
+	defer func() { err = errors.Join(err, held.Close()) }()
+	return do(ctx, held)
 }

@@ -78,6 +78,11 @@ func (c *Container) EncodedChunk(ctx context.Context, i int64) ([]byte, error) {
 	return c.read(ctx, wire.ReadEncoded, []int64{i}, "", nil)
 }
 
+// Bytes is [blosc2.Bytes].
+func (c *Container) Bytes(ctx context.Context) ([]byte, error) {
+	return c.read(ctx, wire.ReadFrame, nil, "", nil)
+}
+
 // VLValue is [blosc2.SChunk.VLValue]; State has the names.
 func (c *Container) VLValue(ctx context.Context, name string) ([]byte, error) {
 	return c.read(ctx, wire.ReadVLMeta, nil, name, nil)
@@ -97,6 +102,7 @@ type deed struct {
 	FS        uint32 `json:"fs,omitempty"`
 	From      uint32 `json:"from,omitempty"`
 	Overwrite bool   `json:"overwrite,omitempty"`
+	Shared    bool   `json:"shared,omitempty"`
 }
 
 // ask carries out a deed and reads its answer into result, if there is one.

@@ -22,8 +22,8 @@ type ContainerSpec struct {
 	// Data are the items of a sequence or an array, which is there with them
 	// or not at all; nil: none, or zeros. At most a quarter of the guest's
 	// memory.
-	Data       []byte
-	Durability blosc2.Durability
+	Data    []byte
+	Options ContainerOptions // Write is always set
 }
 
 // CreateContainer makes a container and opens it for writing. Errors are those
@@ -34,25 +34,28 @@ func (s *Sandbox) CreateContainer(ctx context.Context, fs storage.FS, name strin
 	}
 	id := s.systems.add(fs)
 	c := &Container{sandbox: s, kind: spec.Kind, free: func() { s.systems.remove(id) }}
-	c.recipe = containerRecipe{FS: id, Name: name, Write: true, Durability: durabilities[spec.Durability]}
+	c.recipe = containerRecipe{FS: id, Name: name, Write: true}
+	c.lock(spec.Options)
 	text, err := json.Marshal(spec.request(&c.recipe))
 	if err != nil {
 		c.free()
 		return nil, fault.New(fault.ErrInvalid, "sandbox", "", err.Error())
 	}
-	in, err := s.take(ctx)
-	if err != nil {
-		c.free()
-		return nil, err
-	}
-	defer s.put(in)
 	req := append(binary.LittleEndian.AppendUint32(nil, uint32(len(text))), text...)
-	r, err := in.do(ctx, wire.KindContainerCreate, append(req, spec.Data...), nil)
+	req = append(req, spec.Data...)
+	_, err = locked(ctx, c.timeout, func() (reply, bool, error) {
+		return c.once(ctx, func(in *instance) (reply, error) {
+			r, err := in.do(ctx, wire.KindContainerCreate, req, nil)
+			if err == nil {
+				in.handles[c] = r.object
+			}
+			return r, err
+		})
+	})
 	if err != nil {
 		c.free()
 		return nil, err
 	}
-	in.handles[c] = r.object
 	return c, nil
 }
 
@@ -61,9 +64,11 @@ func (spec *ContainerSpec) request(r *containerRecipe) map[string]any {
 	p, shape := &spec.Spec.Params, &spec.Shape
 	req := map[string]any{
 		"fs": r.FS, "name": r.Name, "durability": r.Durability, "kind": spec.Kind,
+		"locking": r.Locking, "lock_timeout_ms": r.LockMS, "lock_network": r.Network,
 		"shape": shape.Shape, "chunks": shape.Chunks, "blocks": shape.Blocks, "dtype": shape.DType,
 		"typesize": p.TypeSize, "blocksize": p.BlockSize, "split": p.Split, "dictionary": p.Dictionary,
-		"chunksize": spec.Spec.ChunkSize, "sparse": spec.Spec.Sparse, "replace": spec.Spec.Replace, "threshold": spec.Store.Threshold,
+		"chunksize": spec.Spec.ChunkSize, "sparse": spec.Spec.Sparse, "replace": spec.Spec.Replace, "or_open": spec.Spec.OrOpen,
+		"checksums": spec.Spec.Checksums, "threshold": spec.Store.Threshold,
 	}
 	if p.Codec != 0 || p.Level != 0 || p.Filters != nil {
 		filters := [][2]int{}
@@ -97,6 +102,11 @@ func (c *Container) SetSlice(ctx context.Context, spans []blosc2.Span, items []b
 		return fault.New(fault.ErrInvalid, "slice", "", "want one span, without a step")
 	}
 	return c.write(ctx, wire.WriteSlice, []int64{spans[0].Start}, items)
+}
+
+// AppendAlong is [blosc2.NDArray.Append].
+func (c *Container) AppendAlong(ctx context.Context, axis int, items []byte) error {
+	return c.write(ctx, wire.WriteAppend, []int64{int64(axis)}, items)
 }
 
 // Append is [blosc2.SChunk.Append].

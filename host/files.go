@@ -66,8 +66,9 @@ func (s *systems) remove(id uint32) {
 // openFiles are the files that one instance has open, and the bytes that it
 // has locked in them. They end with it.
 type openFiles struct {
-	byID map[uint32]*openFile
-	last uint32
+	byID  map[uint32]*openFile
+	locks map[uint32]func() error
+	last  uint32
 }
 
 type openFile struct {
@@ -86,10 +87,14 @@ func (o *openFiles) add(f storage.File) uint32 {
 }
 
 func (o *openFiles) close() {
+	for _, unlock := range o.locks {
+		_ = unlock()
+	}
 	for _, f := range o.byID {
 		_ = f.Close()
 	}
 	clear(o.byID)
+	clear(o.locks)
 }
 
 const (

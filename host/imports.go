@@ -53,6 +53,8 @@ func (s *Sandbox) export(ctx context.Context) error {
 		"punch":      {6, onFile(punchFile)},
 		"lock_range": {5, onFile(lockRange)},
 		"copy":       {3, copyFile},
+		"lock":       {3, lockFile},
+		"unlock":     {2, unlockFile},
 	} {
 		params := make([]api.ValueType, f.params)
 		for i := range params {

@@ -45,6 +45,7 @@ type instance struct {
 	// handles are what was opened on this instance, by what opened it.
 	handles map[opener]uint32
 	files   openFiles
+	waits   bool             // the call in progress met a lock that another holds
 	details map[uint32]error // failures by token, until the guest asks
 	last    lastRead
 	scratch []byte // of the request in the making

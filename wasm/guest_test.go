@@ -70,7 +70,7 @@ func newGuest(t *testing.T, store *storage.Memory) *guest {
 	add("tick", 1, func([]uint64) int32 { return 0 })
 	add("error_detail", 3, func([]uint64) int32 { return 0 })
 	for params, names := range map[int][]string{
-		2: {"rename", "remove", "mkdir", "sync_dir", "sync", "close"}, 3: {"open", "stat", "list_dir", "statfs", "stat_file", "copy"},
+		2: {"rename", "remove", "mkdir", "sync_dir", "sync", "close", "unlock"}, 3: {"lock", "open", "stat", "list_dir", "statfs", "stat_file", "copy"},
 		4: {"truncate"}, 5: {"lock_range"}, 6: {"read_at", "write_at", "allocate", "punch"},
 	} {
 		for _, name := range names {

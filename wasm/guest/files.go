@@ -60,6 +60,12 @@ func hostLockRange(token, file, offLo, offHi, mode uint32) int32
 //go:wasmimport gridhold copy
 func hostCopy(token, req, stat uint32) int32
 
+//go:wasmimport gridhold lock
+func hostLock(token, req, stat uint32) int32
+
+//go:wasmimport gridhold unlock
+func hostUnlock(token, lock uint32) int32
+
 // path fills in the addresses of a call.
 func path(c *engine.PathCall) (req, stat uint32) {
 	w := &c.Wire
@@ -145,3 +151,10 @@ func (imports) LockRange(token, file uint32, off int64, mode uint32) int32 {
 func (imports) Copy(token uint32, c *engine.CopyCall) int32 {
 	return hostCopy(token, address(&c.Wire), address(&c.Stat))
 }
+
+func (imports) Lock(token uint32, c *engine.LockCall) int32 {
+	c.Wire.Name, c.Wire.NameLen = slice(c.Name), uint32(len(c.Name))
+	return hostLock(token, address(&c.Wire), address(&c.Stat))
+}
+
+func (imports) Unlock(token, lock uint32) int32 { return hostUnlock(token, lock) }

@@ -21,6 +21,12 @@ type Copy struct {
 	File, Src      uint32
 }
 
+// Lock is gh_lock.
+type Lock struct {
+	FS, Mode, Name, NameLen uint32
+	Owner                   uint64
+}
+
 // Kinds in the gh_stat of stat and stat_file, and that of statfs.
 const (
 	StatFile      = 1
@@ -39,6 +45,7 @@ const (
 	ReadEncoded   = 3 // a chunk as it is stored
 	ReadVLMeta    = 4
 	ReadMetalayer = 5
+	ReadFrame     = 6 // all of it, as a contiguous frame
 )
 
 // ReadLittle is a flag of ReadSlice and ReadChunk: numbers that are stored

@@ -10,7 +10,7 @@ import (
 // The sizes and offsets are those of docs/abi.md.
 func TestLayouts(t *testing.T) {
 	sizes := map[any]uintptr{
-		Mailbox{}: 60, Completion{}: 8, Result{}: 48, Read{}: 32, Range{}: 32, List{}: 20, Fetch{}: 52, Info{}: 184, Path{}: 32, Copy{}: 32, Stat{}: 64,
+		Mailbox{}: 60, Completion{}: 8, Result{}: 48, Read{}: 32, Range{}: 32, List{}: 20, Fetch{}: 52, Info{}: 184, Path{}: 32, Copy{}: 32, Stat{}: 64, Lock{}: 24,
 	}
 	for v, want := range sizes {
 		require.Equal(t, want, reflect.TypeOf(v).Size(), "%T", v)

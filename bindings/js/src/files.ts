@@ -135,6 +135,8 @@ export class Files {
       allocate: () => Code.Unsupported,
       punch: () => Code.Unsupported,
       lock_range: () => Code.Unsupported,
+      lock: () => Code.Unsupported,
+      unlock: () => Code.Unsupported,
       copy: () => Code.Unsupported, // the guest copies by itself
     };
   }

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import gridhold
-from gridhold import _abi, _errors, _guest
+from gridhold import _abi, _errors, _files, _guest
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "abi.md").read_text()
 
@@ -37,13 +37,15 @@ def test_imports():
     names = re.findall(r"^\| `(\w+)` \|", section("Imports"), re.M)
     assert len(names) >= 10
     for name in names:
-        assert hasattr(_guest.Guest, f"import_{name}")
+        assert hasattr(_guest.Guest, f"import_{name}") or name in _files.IMPORTS
+    assert all(hasattr(_files.Files, name) for name in _files.IMPORTS)
 
 
 def test_sizes():
     assert _abi.READ.size == 32 and _abi.RANGE.size == 32 and _abi.LISTING.size == 20
     assert _abi.RESULT_SIZE == 48 and _abi.MAILBOX_SIZE == 60
     assert len(_abi.info_codec(1, 2)) == _abi.INFO_SIZE == 184
+    assert _abi.PATH.size == 32 and _abi.STAT.size == 64 and _abi.COPY.size == 32 and _abi.LOCK.size == 24
     assert _abi.FETCH.size == _abi.FETCH_ANSWER_AT
     assert str(_abi.PENDING) in PAGE
 

@@ -12,6 +12,7 @@ from conftest import FIXTURES, SHARD, SUB, VALUES, AsyncCounting, Counting, bloc
 from test_cache import Gated, until
 
 import gridhold
+from gridhold._imports import Job
 
 HUGE = np.zeros((4096, 4096), "<u2")  # 32 MiB
 TINY = 24 << 20
@@ -192,7 +193,7 @@ def test_late_outcome_of_a_cancelled_job(objects):
     """A token that was released may be out again: what the first job brings late is not the second one's."""
     with gridhold.open_array(gridhold.MemoryStore(objects)) as array:
         guest = runtime_of(array).guest()
-        first, second = object(), object()
+        first, second = Job(), object()
         with guest.lock:
             guest._out[77] = second
         guest.complete([(77, first, 1)])

@@ -46,6 +46,7 @@ COMPLETION = struct.Struct("<Ii")
 PATH = struct.Struct("<8I")  # fs flags name name_len to to_len buf cap
 STAT = struct.Struct("<4q3Q2I")  # size mtime_ns ctime_ns allocated dev ino links kind id
 COPY = struct.Struct("<3q2I")  # off src_off n file src
+LOCK = struct.Struct("<4IQ")  # fs mode name name_len owner
 TOO_SMALL = -17
 
 VERSION_MAX = 128

@@ -32,6 +32,7 @@ from ._errors import (
     from_number,
     number_of,
 )
+from ._locks import FileLock
 from ._memory import Memory
 
 try:
@@ -155,10 +156,14 @@ class Files:
     def __init__(self, system: Any) -> None:
         self._system = system  # the file system of a number
         self._open: dict[int, _Open] = {}
+        self._locks: dict[int, FileLock] = {}
         self._last = 0
 
     def close_all(self) -> None:
-        """Closes all: the guest has died."""
+        """Closes all and gives locks back: the guest has died."""
+        locks, self._locks = self._locks, {}
+        for lock in locks.values():
+            lock.release()
         files, self._open = self._open, {}
         for f in files.values():
             with contextlib.suppress(OSError):
@@ -271,6 +276,19 @@ class Files:
             os.close(f.fd)
         return 0
 
+    def add_lock(self, lock: FileLock) -> int:
+        """The number of a lock that is held."""
+        self._last += 1
+        self._locks[self._last] = lock
+        return self._last
+
+    def unlock(self, memory: Memory, token: int, lock: int) -> int:
+        held = self._locks.pop(lock, None)
+        if held is None:
+            raise ClosedError("lock: is not held")
+        held.release()
+        return 0
+
     def allocate(self, memory: Memory, token: int, file: int, lo: int, hi: int, n_lo: int, n_hi: int) -> int:
         f, n = self._file(file, write=True), _off(n_lo, n_hi)
         if not hasattr(os, "posix_fallocate"):
@@ -326,7 +344,7 @@ class Files:
 
 
 IMPORTS = (
-    "open stat rename remove mkdir list_dir sync_dir statfs stat_file read_at write_at truncate sync close allocate punch lock_range copy"
+    "open stat rename remove mkdir list_dir sync_dir statfs stat_file read_at write_at truncate sync close allocate punch lock_range copy unlock"
 ).split()
 """The imports that are methods of ``Files``."""
 

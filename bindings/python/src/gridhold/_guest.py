@@ -20,6 +20,7 @@ from ._errors import CANCELLED, INTERNAL, ClosedError, Error, InternalError, fro
 from ._files import IMPORTS, Files
 from ._imports import Codecs, FetchJob, Job, ListJob, ReadJob, SleepJob
 from ._instance import Import, Instance
+from ._locks import LockJob
 from ._signals import Deferred
 
 if TYPE_CHECKING:
@@ -175,6 +176,8 @@ class Guest:
         """Hands in outcomes of jobs (an exception is an outcome) and lets the guest run."""
         with self.lock:
             if self.dead:
+                for _, job, outcome in completions:
+                    job.discard(outcome)
                 return
             with Deferred(self._stop):
                 numbers = [(c[0], n) for c in completions if (n := self._write(*c)) is not None]
@@ -184,6 +187,7 @@ class Guest:
 
     def _write(self, token: int, job: Job, outcome: object) -> int | None:
         if self._out.get(token) is not job:  # cancelled meanwhile; the token may be another job's by now
+            job.discard(outcome)
             return None
         del self._out[token]
         try:
@@ -273,8 +277,9 @@ class Guest:
         why = self._instance.dead or "guest: broke its contract"
         self._instance.kill(why)
         self.files.close_all()
-        for job in self._out:
-            self._runtime.withdraw(self, job)
+        for token, job in self._out.items():
+            job.give_up()
+            self._runtime.withdraw(self, token)
         self._out.clear()
         waiting, self._under_way = self._under_way, {}
         for future in waiting.values():
@@ -332,8 +337,13 @@ class Guest:
     def import_codec(self, token: int, codec: int, op: int, src: int, src_len: int, dst: int, dst_len: int) -> int:
         return self._codecs.run(self._instance.memory, codec, op, src, src_len, dst, dst_len)
 
+    def import_lock(self, token: int, req: int, into: int) -> int:
+        return self._issue(token, LockJob(self._instance.memory, self._runtime, self.files, req, into))
+
     def import_cancel(self, token: int) -> int:
-        if self._out.pop(token, None) is not None:
+        job = self._out.pop(token, None)
+        if job is not None:
+            job.give_up()
             self._runtime.withdraw(self, token)
         return 0  # what comes of the job is dropped, so nobody will touch its buffers
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import struct
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from . import _abi, _decoders
 from ._errors import UNSUPPORTED, InvalidError
@@ -24,20 +24,29 @@ if TYPE_CHECKING:
 _LENT_MIN = 4096  # smaller outputs are decoded in the guest: crossing over costs more than it saves
 
 
-class Job(Protocol):
+class Job:
     """Something the guest waits for."""
 
     def now(self, runtime: Runtime) -> object | None:
         """The outcome, if it can be had without waiting."""
+        return None
 
     async def run(self, runtime: Runtime) -> object:
         """The outcome. Raises what went wrong."""
+        raise NotImplementedError
 
     def write(self, memory: Memory, outcome: object) -> int:
         """Hands the outcome to the guest; returns the number that completes the token."""
+        raise NotImplementedError
+
+    def give_up(self) -> None:
+        """Nobody waits for it any more."""
+
+    def discard(self, outcome: object) -> None:
+        """It came when nobody waited for it any more."""
 
 
-class ReadJob:
+class ReadJob(Job):
     """``read_ranges``."""
 
     def __init__(self, memory: Memory, runtime: Runtime, req: int, info: int) -> None:
@@ -83,7 +92,7 @@ def _needed(n: int, off: int, length: int, size: int) -> int:
     return max(n, min(have, length) if length >= 0 else have)
 
 
-class ListJob:
+class ListJob(Job):
     """``list``."""
 
     def __init__(self, memory: Memory, runtime: Runtime, req: int, info: int) -> None:
@@ -108,7 +117,7 @@ class ListJob:
         return len(packed)
 
 
-class FetchJob:
+class FetchJob(Job):
     """``fetch``."""
 
     def __init__(self, memory: Memory, req: int) -> None:
@@ -141,7 +150,7 @@ class FetchJob:
         return len(outcome.body)
 
 
-class SleepJob:
+class SleepJob(Job):
     """``sleep``."""
 
     def __init__(self, ms: int) -> None:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"time"
 
 	"github.com/gridhold/gridhold/sdk/blosc2"
 	"github.com/gridhold/gridhold/sdk/codec/blosc"
@@ -31,21 +32,26 @@ type containerPlace struct {
 	store  *storePlace // of an object of a store; nil: it is in fs
 	name   string
 	vlmeta bool // of a tree: the frame of a node's metadata
-	write  bool
-	sync   blosc2.Durability
+	o      blosc2.Options
 }
 
 var durabilities = map[string]blosc2.Durability{
 	"": blosc2.SyncOnClose, "close": blosc2.SyncOnClose, "never": blosc2.SyncNever, "commit": blosc2.SyncCommits,
 }
 
+var lockings = map[string]blosc2.Locking{"": blosc2.Unlocked, "never": blosc2.Unlocked, "always": blosc2.Locked, "if_possible": blosc2.LockedIfPossible}
+
 // parse takes a request apart; false: it is not as the ABI says.
 func (p *containerPlace) parse(m *rawjson.Members) bool {
 	p.at, p.key = uint32(m.Int("container", 0, math.MaxUint32, 0)), m.String("key", "")
 	p.fs, p.name = uint32(m.Int("fs", 0, math.MaxUint32, 0)), m.String("name", "")
-	p.write, p.vlmeta = m.Bool("write"), m.Bool("vlmeta")
-	sync, ok := durabilities[m.String("durability", "")]
-	p.sync = sync
+	p.o.Write, p.vlmeta = m.Bool("write"), m.Bool("vlmeta")
+	var ok, lockable bool
+	p.o.Durability, ok = durabilities[m.String("durability", "")]
+	p.o.Locking, lockable = lockings[m.String("locking", "")]
+	p.o.LockTimeout = time.Duration(m.Int("lock_timeout_ms", 0, math.MaxInt32, 0)) * time.Millisecond
+	p.o.LockNetwork = m.Bool("lock_network")
+	ok = ok && lockable
 	if raw := m.Raw("store"); raw != nil {
 		p.store = &storePlace{}
 		ok = ok && p.store.parse(m.Object("store"))
@@ -68,10 +74,12 @@ func (e *Engine) parseContainerOpen(q *request, req []byte) fault.Code {
 }
 
 func (e *Engine) containerOptions(p *containerPlace) blosc2.Options {
-	return blosc2.Options{
-		Limits: blosc2.Limits{Index: e.memory / 8, Chunk: e.memory / 4, Meta: e.memory / 16},
-		Write:  p.write, Durability: p.sync,
+	o := p.o
+	o.Limits = blosc2.Limits{Index: e.memory / 8, Chunk: e.memory / 4, Meta: e.memory / 16}
+	if e.atOnce {
+		o.LockTimeout = 0 // waiting is for the host
 	}
+	return o
 }
 
 // fileSystem returns one of the host's, or, under 0, the instance's own in
@@ -118,7 +126,7 @@ func (e *Engine) containerAnswer(ctx context.Context, q *request, o *object) (an
 		o.owner.mu.Lock()
 		o.owner.below = append(o.owner.below, a.object)
 		o.owner.mu.Unlock()
-		if !e.known(q.container.at) { // closed meanwhile
+		if !e.known(q.handle) { // closed meanwhile
 			e.handles.Remove(a.object)
 			err = fault.New(fault.ErrClosed, "handle", "", "")
 		}
@@ -160,12 +168,16 @@ func wrongKind(c blosc2.Container, has string) error {
 	return fault.New(fault.ErrInvalid, "container", "", "a "+c.Kind()+" has no "+has)
 }
 
-// closeContainer closes a container, of an object that is one.
+// closeContainer closes a container, of an object that is one, or ends the
+// hold that it is.
 func (o *object) closeContainer() error {
-	if o.container == nil {
-		return nil
+	switch {
+	case o.endHold != nil:
+		return o.endHold()
+	case o.container != nil:
+		return o.container.Close()
 	}
-	return o.container.Close()
+	return nil
 }
 
 // frameOf returns the frame of a container that is one, or lies in one.

@@ -73,7 +73,8 @@ func (c *creation) parse(m *rawjson.Members) bool {
 	p.BlockSize = int(m.Int("blocksize", 0, math.MaxInt32, 0))
 	p.Split, p.Dictionary = blosc.Split(m.Int("split", 0, 4, 0)), m.Bool("dictionary")
 	c.spec.ChunkSize = int(m.Int("chunksize", 0, math.MaxInt32, 0))
-	c.spec.Sparse, c.spec.Replace = m.Bool("sparse"), m.Bool("replace")
+	c.spec.Sparse, c.spec.Replace, c.spec.OrOpen = m.Bool("sparse"), m.Bool("replace"), m.Bool("or_open")
+	c.spec.Checksums = m.Bool("checksums")
 	c.store = blosc2.StoreSpec{Tree: c.kind == "treestore", Threshold: m.Int("threshold", math.MinInt64, math.MaxInt64, 0)}
 	for _, raw := range m.List("meta") {
 		pair := rawjson.MembersOf(raw)
@@ -127,7 +128,7 @@ func unhex(text string) ([]byte, bool) {
 
 func (e *Engine) containerCreate(ctx context.Context, q *request) (answer, error) {
 	c, p := q.creation, q.container
-	p.write = true
+	p.o.Write = true
 	fs, o := e.fileSystem(p.fs), e.containerOptions(p)
 	var made blosc2.Container
 	var err error

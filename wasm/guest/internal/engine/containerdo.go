@@ -7,6 +7,7 @@ import (
 	"github.com/gridhold/gridhold/sdk/blosc2"
 	"github.com/gridhold/gridhold/sdk/fault"
 	"github.com/gridhold/gridhold/sdk/rawjson"
+	"github.com/gridhold/gridhold/sdk/storage"
 	"github.com/gridhold/gridhold/sdk/zarr"
 )
 
@@ -18,11 +19,12 @@ type deed struct {
 	fs        uint32
 	from      *object // of put
 	overwrite bool
+	shared    bool // of hold
 }
 
 func (e *Engine) parseDeed(q *request, req []byte) fault.Code {
 	m := rawjson.MembersOf(req)
-	d := &deed{do: m.String("do", ""), key: m.String("key", ""), name: m.String("name", ""), overwrite: m.Bool("overwrite")}
+	d := &deed{do: m.String("do", ""), key: m.String("key", ""), name: m.String("name", ""), overwrite: m.Bool("overwrite"), shared: m.Bool("shared")}
 	d.fs = uint32(m.Int("fs", 0, math.MaxUint32, 0))
 	q.handle = uint32(m.Int("container", 0, math.MaxUint32, 0))
 	from := uint32(m.Int("from", 0, math.MaxUint32, 0))
@@ -60,6 +62,8 @@ func (e *Engine) containerDo(ctx context.Context, q *request) (answer, error) {
 		var found findings
 		found.checked, err = blosc2.Verify(ctx, c, func(d blosc2.Damage) { found.damaged = append(found.damaged, zarr.Damage(d)) })
 		return inJSON(found, err)
+	case "hold":
+		return e.hold(ctx, q)
 	case "refresh":
 		_, err = frameOf(c).Refresh(ctx)
 	case "compact":
@@ -70,7 +74,20 @@ func (e *Engine) containerDo(ctx context.Context, q *request) (answer, error) {
 	return inJSON(stateOf(c), err)
 }
 
-// store is what all stores can do.
+// hold takes the container's lock until the handle that it answers is closed.
+func (e *Engine) hold(ctx context.Context, q *request) (answer, error) {
+	mode := storage.LockExclusive
+	if q.deed.shared {
+		mode = storage.LockShared
+	}
+	held, end, err := blosc2.Hold(ctx, q.at.container, mode)
+	if err != nil {
+		return answer{}, err
+	}
+	return e.containerAnswer(ctx, q, &object{container: held, endHold: end, owner: q.at})
+}
+
+// keyStore is what all stores can do.
 type keyStore interface {
 	Put(ctx context.Context, key string, c blosc2.Container) error
 }

@@ -35,6 +35,8 @@ func (e *Engine) parseContainer(q *request, r *wire.Reader) fault.Code {
 		q.weight = add(q.weight, h.Size)
 	case what == wire.ReadSlice && len(q.index)%3 == 0:
 		q.weight = add(q.weight, q.sliceSize(int64(h.TypeSize)))
+	case what == wire.ReadFrame:
+		q.weight = add(q.weight, max(h.PackedSize, h.FrameLen))
 	case what == wire.ReadBytes && len(q.index) == 2:
 		q.weight = add(q.weight, max(q.index[1], 0))
 	}
@@ -102,6 +104,8 @@ func (q *request) read(ctx context.Context) ([]byte, error) {
 		b, err = f.Chunk(ctx, q.index[0], nil)
 	case what == wire.ReadEncoded && len(q.index) == 1:
 		return f.EncodedChunk(ctx, q.index[0])
+	case what == wire.ReadFrame:
+		return blosc2.Bytes(ctx, q.at.container)
 	default:
 		return nil, fault.New(fault.ErrInvalid, "container", "", "no such read, or of other numbers")
 	}

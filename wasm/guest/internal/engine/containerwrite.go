@@ -19,7 +19,7 @@ func (e *Engine) containerWrite(ctx context.Context, q *request) (answer, error)
 
 // numbers is how many each write takes; -1: any.
 var numbers = [...]int{
-	wire.WriteSlice: -1, wire.WriteAppend: 0, wire.WriteAddChunk: 0, wire.WriteInsert: 1, wire.WriteUpdate: 1, wire.WriteDelete: 1,
+	wire.WriteSlice: -1, wire.WriteAppend: -1, wire.WriteAddChunk: 0, wire.WriteInsert: 1, wire.WriteUpdate: 1, wire.WriteDelete: 1,
 	wire.WriteResize: -1, wire.WriteSpecial: 2, wire.WriteVLMeta: 1, wire.WriteMetalayer: 1, wire.WriteDropMeta: 0,
 }
 
@@ -46,6 +46,9 @@ func (q *request) write(ctx context.Context) error {
 		}
 		return f.SetSlice(ctx, q.index[0], q.data)
 	case wire.WriteAppend:
+		if isArray && len(q.index) == 1 {
+			return a.Append(ctx, int(q.index[0]), q.data)
+		}
 		return f.Append(ctx, q.data)
 	case wire.WriteAddChunk:
 		return f.AppendChunk(ctx, q.data)

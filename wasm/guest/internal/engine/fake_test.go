@@ -49,7 +49,7 @@ func newFake(t *testing.T) *fake {
 	return &fake{
 		t: t, stores: map[uint32]storage.Store{}, calls: map[string]int{}, details: map[uint32]fault.Detail{},
 		random: rand.New(rand.NewPCG(1, 2)),
-		files:  fakeFiles{systems: map[uint32]storage.FS{}, open: map[uint32]storage.File{}, ranges: map[[2]int64]func() error{}},
+		files:  fakeFiles{systems: map[uint32]storage.FS{}, open: map[uint32]storage.File{}, ranges: map[[2]int64]func() error{}, locks: map[uint32]func() error{}, locker: storage.NewMemoryLocker()},
 	}
 }
 

@@ -17,6 +17,8 @@ type fakeFiles struct {
 	open    map[uint32]storage.File
 	last    uint32
 	ranges  map[[2]int64]func() error // by file and offset
+	locks   map[uint32]func() error
+	locker  storage.Locker
 }
 
 func (f *fake) path(name string, token uint32, c *PathCall, do func(ctx context.Context, fs storage.FS, name string) (int32, error)) int32 {
@@ -210,5 +212,30 @@ func (f *fake) Copy(token uint32, c *CopyCall) int32 {
 		n, crc, err := dst.CopyRange(w.Off, src, w.SrcOff, w.N)
 		c.Stat.Size, c.Stat.ID = n, crc
 		return 0, err
+	})
+}
+
+func (f *fake) Lock(token uint32, c *LockCall) int32 {
+	return f.answer("lock", token, func() (int32, error) {
+		unlock, err := f.files.locker.Lock(context.Background(), string(c.Name), storage.Owner(c.Wire.Owner), storage.LockMode(c.Wire.Mode))
+		if err != nil {
+			return 0, err
+		}
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.files.last++
+		f.files.locks[f.files.last] = unlock
+		c.Stat.ID = f.files.last
+		return 0, nil
+	})
+}
+
+func (f *fake) Unlock(token, lock uint32) int32 {
+	return f.answer("unlock", token, func() (int32, error) {
+		f.mu.Lock()
+		unlock := f.files.locks[lock]
+		delete(f.files.locks, lock)
+		f.mu.Unlock()
+		return 0, unlock()
 	})
 }

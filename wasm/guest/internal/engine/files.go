@@ -25,6 +25,9 @@ type Files interface {
 	Punch(token, file uint32, off, n int64) int32
 	LockRange(token, file uint32, off int64, mode uint32) int32
 	Copy(token uint32, c *CopyCall) int32
+
+	Lock(token uint32, c *LockCall) int32
+	Unlock(token, lock uint32) int32
 }
 
 // PathCall is the imports that name files, and stat_file.
@@ -40,5 +43,12 @@ type PathCall struct {
 // and Stat.ID, its CRC-32C.
 type CopyCall struct {
 	Wire wire.Copy
+	Stat wire.Stat
+}
+
+// LockCall is the import lock. The host writes Stat.ID, the lock's number.
+type LockCall struct {
+	Name []byte
+	Wire wire.Lock
 	Stat wire.Stat
 }

@@ -18,6 +18,7 @@ type object struct {
 	cache     *zarr.ShardCache
 	group     *zarr.Group
 	container blosc2.Container
+	endHold   func() error // of a container that is held; closing it is ending that
 
 	// of an array
 	host     uint32 // id of its host store; 0: not one of the host's

@@ -1,0 +1,153 @@
+"""The locks of this process: ``flock``, as the core's other hosts take it.
+
+Every lock is a file opened for itself, so the system keeps two of one process
+apart as it does two processes. It waits for nobody and frees what a process
+leaves behind.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import threading
+from typing import TYPE_CHECKING
+
+from . import _abi, _fork
+from ._errors import ClosedError, LockedError, UnsupportedError
+from ._imports import Job
+
+if TYPE_CHECKING:
+    from ._files import Files, FileSystem
+    from ._memory import Memory
+    from ._runtime import Runtime
+
+try:
+    import fcntl
+except ImportError:  # pragma: no cover
+    fcntl = None  # type: ignore[assignment]
+
+_SHARED, _EXCLUSIVE = 1, 2
+_FIRST_S, _LAST_S = 0.001, 0.025
+_Inode = tuple[int, int]
+
+
+class _Owners:
+    """Who holds what in this process, to find whoever would wait for himself."""
+
+    def __init__(self) -> None:
+        self._restart()
+        _fork.register(self)
+
+    def _restart(self) -> None:
+        self._lock = threading.Lock()
+        self._held: dict[_Inode, list[tuple[int, int]]] = {}
+
+    def refuses(self, inode: _Inode, owner: int, mode: int) -> bool:
+        with self._lock:
+            return any(o == owner and _EXCLUSIVE in (m, mode) for o, m in self._held.get(inode, ()))
+
+    def add(self, inode: _Inode, owner: int, mode: int) -> None:
+        with self._lock:
+            self._held.setdefault(inode, []).append((owner, mode))
+
+    def remove(self, inode: _Inode, owner: int, mode: int) -> None:
+        with self._lock:
+            held = self._held.get(inode, [])
+            with contextlib.suppress(ValueError):
+                held.remove((owner, mode))
+            if not held:
+                self._held.pop(inode, None)
+
+
+_owners = _Owners()
+
+
+class FileLock:
+    """One lock that is held."""
+
+    def __init__(self, fd: int, inode: _Inode, owner: int, mode: int) -> None:
+        self._fd = fd
+        self._whose = inode, owner, mode
+
+    def release(self) -> None:
+        fd, self._fd = self._fd, -1
+        if fd < 0:
+            raise ClosedError("lock: unlocked twice")
+        os.close(fd)
+        _owners.remove(*self._whose)
+
+
+def acquire(fs: FileSystem, name: str, owner: int, mode: int) -> FileLock | None:
+    """Takes a lock; None where another has it.
+
+    Raises LockedError for an owner who would wait for himself.
+    """
+    if fcntl is None:
+        raise UnsupportedError("lock: this system has no flock")
+    fd = fs.open(name, 1 | 2 | 4)
+    lock = None
+    try:
+        lock = _locked(fs, fd, name, owner, mode)
+    finally:
+        if lock is None:
+            os.close(fd)
+    return lock
+
+
+def _locked(fs: FileSystem, fd: int, name: str, owner: int, mode: int) -> FileLock | None:
+    s = os.fstat(fd)
+    inode = s.st_dev, s.st_ino
+    if _owners.refuses(inode, owner, mode):
+        raise LockedError(f"lock: {name}: held by the same owner, who would wait for himself", item=name)
+    try:
+        fcntl.flock(fd, (fcntl.LOCK_SH if mode == _SHARED else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+    except OSError as e:
+        if e.errno in (errno.EWOULDBLOCK, errno.EACCES):
+            return None
+        raise
+    now = fs.stat(name)  # it may have been replaced by one that others lock
+    if (now.st_dev, now.st_ino) != inode:
+        return None
+    _owners.add(inode, owner, mode)
+    return FileLock(fd, inode, owner, mode)
+
+
+class LockJob(Job):
+    """``lock``."""
+
+    def __init__(self, memory: Memory, runtime: Runtime, files: Files, req: int, into: int) -> None:
+        fs, self._mode, name, name_len, self._owner = _abi.LOCK.unpack(memory.read(req, _abi.LOCK.size))
+        self._fs = runtime.file_system(fs)
+        self._name = memory.read(name, name_len).decode()
+        self._files = files
+        self._into = into
+        self._given_up = False
+
+    def now(self, runtime: Runtime) -> FileLock | None:
+        return acquire(self._fs, self._name, self._owner, self._mode)
+
+    async def run(self, runtime: Runtime) -> FileLock:
+        pause = _FIRST_S
+        while True:
+            lock = acquire(self._fs, self._name, self._owner, self._mode)
+            if lock is not None:
+                return lock
+            if self._given_up:
+                raise LockedError(f"lock: {self._name}: nobody waits for it any more", item=self._name)
+            await runtime.sleep(pause)
+            pause = min(2 * pause, _LAST_S)
+
+    def give_up(self) -> None:
+        """The guest does not want it any more."""
+        self._given_up = True
+
+    def discard(self, outcome: object) -> None:
+        """It came too late."""
+        if isinstance(outcome, FileLock):
+            outcome.release()
+
+    def write(self, memory: Memory, outcome: object) -> int:
+        assert isinstance(outcome, FileLock)
+        memory.write(self._into, _abi.stat_number(self._files.add_lock(outcome)))
+        return 0
