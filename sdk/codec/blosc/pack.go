@@ -22,7 +22,7 @@ func (e *encoder) pack(dst, b []byte, s *scratch) []byte {
 		}
 		return block.AppendLZ4HC(dst, window, start, e.p.Level)
 	case Zlib:
-		return block.AppendZlibPacked(dst, b, zlibLevels[e.p.Level])
+		return block.AppendZlibPacked(dst, b, e.p.Level)
 	}
 	if e.dict != nil {
 		return e.dict.zstd(dst, b)
@@ -33,6 +33,3 @@ func (e *encoder) pack(dst, b []byte, s *scratch) []byte {
 	}
 	return zstd.Encode(dst, b, level)
 }
-
-// zlibLevels are the library's levels whose size is that of zlib's.
-var zlibLevels = [10]int{1: 1, 2: 6, 3: 7, 4: 7, 5: 7, 6: 8, 7: 8, 8: 9, 9: 9}

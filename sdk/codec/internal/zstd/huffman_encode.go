@@ -2,7 +2,8 @@ package zstd
 
 import (
 	"math/bits"
-	"slices"
+
+	"github.com/gridhold/gridhold/sdk/codec/internal/prefix"
 )
 
 const (
@@ -18,8 +19,7 @@ type huffmanCode struct {
 	width  int         // of the widest
 	last   int         // symbol that occurs
 
-	order   [256]uint32 // what occurs, rarest first: the count, above the symbol in the low byte
-	used    int         // of order
+	lengths prefix.Lengths
 	weights [256]uint8
 	fse     fseTable
 	dist    distribution
@@ -28,19 +28,14 @@ type huffmanCode struct {
 // build makes codes for what is counted: at least two symbols. It returns
 // false if it can not.
 func (h *huffmanCode) build(counts *[256]uint32) bool {
-	h.used = 0
-	for s, c := range counts {
-		h.widths[s] = 0
-		if c > 0 {
-			h.order[h.used] = c<<8 | uint32(s)
-			h.used++
-			h.last = s
-		}
-	}
-	slices.Sort(h.order[:h.used])
-	h.measure()
-	if !h.limit() {
+	if !h.lengths.Set(h.widths[:], counts[:], maxCodeBits) {
 		return false
+	}
+	h.width = 0
+	for s, w := range h.widths {
+		if w > 0 {
+			h.width, h.last = max(h.width, int(w)), s
+		}
 	}
 	// A reader's table has the widest codes first, those of a width by symbol.
 	var first [maxCodeBits + 2]uint32 // by weight, the width turned round
@@ -62,79 +57,6 @@ func (h *huffmanCode) build(counts *[256]uint32) bool {
 			h.codes[s] = first[i]>>(i-1)<<8 | uint32(w)
 			first[i] += 1 << (i - 1)
 		}
-	}
-	return true
-}
-
-// measure sets the widths of Huffman's tree, which joins the two rarest again
-// and again, but none above the limit.
-func (h *huffmanCode) measure() {
-	var counts [511]uint32
-	var up [511]uint16
-	n := h.used
-	for i, o := range h.order[:n] {
-		counts[i] = o >> 8
-	}
-	leaf, inner := 0, n
-	for next := n; next < 2*n-1; next++ {
-		for range 2 {
-			rarest := leaf
-			if leaf < n && (inner >= next || counts[leaf] <= counts[inner]) {
-				leaf++
-			} else {
-				rarest = inner
-				inner++
-			}
-			up[rarest] = uint16(next)
-			counts[next] += counts[rarest]
-		}
-	}
-	var depth [511]uint8
-	for i := 2*n - 3; i >= 0; i-- {
-		depth[i] = depth[up[i]] + 1
-		if i < n {
-			h.widths[uint8(h.order[i])] = min(depth[i], maxCodeBits)
-		}
-	}
-}
-
-// limit makes the code whole: codes that were cut take room from others.
-func (h *huffmanCode) limit() bool {
-	const all = 1 << maxCodeBits
-	free := all
-	for _, o := range h.order[:h.used] {
-		free -= all >> h.widths[uint8(o)]
-	}
-	for free < 0 { // widen rare ones that are not widest
-		before := free
-		for w := uint8(maxCodeBits - 1); w > 0 && free < 0; w-- {
-			for _, o := range h.order[:h.used] {
-				if s := uint8(o); h.widths[s] == w && free < 0 {
-					h.widths[s]++
-					free += all >> (w + 1)
-				}
-			}
-		}
-		if free == before {
-			return false
-		}
-	}
-	for free > 0 { // that was too much: narrow frequent ones
-		before := free
-		for i := h.used - 1; i >= 0; i-- {
-			s := uint8(h.order[i])
-			if w := h.widths[s]; w > 1 && all>>w <= free {
-				h.widths[s]--
-				free -= all >> w
-			}
-		}
-		if free == before {
-			return false
-		}
-	}
-	h.width = 0
-	for _, o := range h.order[:h.used] {
-		h.width = max(h.width, int(h.widths[uint8(o)]))
 	}
 	return true
 }
