@@ -98,7 +98,7 @@ func localContainer(ctx context.Context, g *globals, name string) (*container, *
 	if err != nil {
 		return nil, nil, err
 	}
-	b, err := blosc2.Open(ctx, fs, base, blosc2.Options{})
+	b, err := blosc2.Open(ctx, fs, base, blosc2.Options{Locking: locking()})
 	if err != nil {
 		return nil, nil, errors.Join(err, fs.Close())
 	}

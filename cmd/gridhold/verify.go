@@ -17,6 +17,11 @@ func newVerify(g *globals) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if g.key == "" && g.path == "" {
+				if err := tellLock(ctx, c, g); err != nil {
+					return err
+				}
+			}
 			return tellDamage(c, g, checked, damaged)
 		})
 }
