@@ -2,6 +2,7 @@ package storage
 
 import (
 	"io"
+	"slices"
 	"strconv"
 	"time"
 
@@ -46,7 +47,13 @@ func (f *memoryFile) resize(size int64) error {
 	if more <= 0 {
 		n.data = n.data[:size]
 	} else {
-		n.data = append(n.data, make([]byte, more)...)
+		// Twice as much at a time: files grow by many small pieces.
+		if cap(n.data) < int(size) {
+			n.data = slices.Grow(n.data, max(int(more), len(n.data)))
+		}
+		old := len(n.data)
+		n.data = n.data[:size]
+		clear(n.data[old:])
 	}
 	n.changed = time.Now()
 	return nil
