@@ -6,12 +6,16 @@
         cache = array.shard_cache()
         block = array.retrieve_subchunk((3, 7), shard_cache=cache)
 
-``gridhold.aio`` has the same for asyncio.
+    with gridhold.open("data.b2nd") as array:
+        rows = array[10:20:2]
+
+``gridhold.aio`` has the arrays of Zarr for asyncio.
 """
 
 from . import aio
 from ._abi import Places
 from ._array import Array, Group, ShardCache, list_nodes, open, open_array
+from ._creating import asarray, full, zeros
 from ._errors import (
     CancelledError,
     ClosedError,
@@ -34,7 +38,9 @@ from ._errors import (
     WrongArrayError,
 )
 from ._file import FileStore
+from ._frames import NDArray, SChunk
 from ._http import HTTPStore
+from ._keyed import DictStore, EmbedStore, TreeStore
 from ._runtime import DEFAULT_MEMORY
 from ._store import Answer, MemoryStore, Store
 from .aio import AsyncArray, AsyncGroup, AsyncShardCache
@@ -49,6 +55,8 @@ __all__ = [
     "ClosedError",
     "CorruptError",
     "DEFAULT_MEMORY",
+    "DictStore",
+    "EmbedStore",
     "Error",
     "ExistsError",
     "FileStore",
@@ -61,19 +69,25 @@ __all__ = [
     "LockTimeoutError",
     "LockedError",
     "MemoryStore",
+    "NDArray",
     "NoSpaceError",
     "NotAllowedError",
     "NotFoundError",
     "OutOfRangeError",
     "Places",
     "ReadOnlyError",
+    "SChunk",
     "ShardCache",
     "StaleError",
     "Store",
+    "TreeStore",
     "UnsupportedError",
     "WrongArrayError",
     "aio",
+    "asarray",
+    "full",
     "list_nodes",
     "open",
     "open_array",
+    "zeros",
 ]

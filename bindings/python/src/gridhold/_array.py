@@ -12,8 +12,10 @@ import numpy as np
 from ._abi import Places
 from ._cache import CacheCore
 from ._core import ArrayCore, open_node
+from ._creating import open_container
 from ._errors import InvalidError
 from ._http import HTTPStore
+from ._keyed import opened
 from ._node import Node
 from ._node import list_nodes as list_nodes_in
 from ._place import Place
@@ -281,17 +283,41 @@ def _core_of(cache: ShardCache | None) -> CacheCore | None:
 
 
 def open(
-    source: Source, path: str = "", *, memory: int = DEFAULT_MEMORY, strict: bool = False, consolidated: bool = False
-) -> Array | Group:
-    """Opens the array or group at ``path`` in a store.
+    source: Source,
+    path: str = "",
+    *,
+    mode: str = "r",
+    memory: int = DEFAULT_MEMORY,
+    strict: bool = False,
+    consolidated: bool = False,
+    durability: str = "close",
+    locking: bool | str | None = None,
+    lock_timeout: float | None = None,
+) -> Any:
+    """Opens what is there: an array or group of Zarr, at ``path`` in it, or a Blosc2 container.
 
-    ``source`` is a directory, a URL (``file``, ``http``, ``https``) or a
-    store. ``memory`` caps the sandbox that the core runs in, in bytes;
+    ``source`` is a directory, a file, a URL (``file``, ``http``, ``https``)
+    or a store. ``memory`` caps the sandbox that the core runs in, in bytes;
     chunks larger than a share of it are refused with LimitError. ``strict``
     lends it no codecs of this host. ``consolidated`` trusts the consolidated
     metadata of groups, which can be stale. Raises NotFoundError where there
-    is no node.
+    is nothing.
+
+    A container is an SChunk, NDArray, EmbedStore, DictStore or TreeStore;
+    ``path`` is a key of it. Of it ``mode`` "a" opens for writing too.
+    ``durability`` is when what is written outlasts a power cut: on "close",
+    at every "commit", or "never". ``locking`` keeps others out who lock, as
+    python-blosc2 does; None asks the variable ``BLOSC_LOCKING``.
+    ``lock_timeout`` is the longest wait for a lock, in seconds.
     """
+    check_memory(memory)
+    container = open_container(
+        source, path, mode, memory, bool(strict), durability=durability, locking=locking, lock_timeout=lock_timeout
+    )
+    if container is not None:
+        return opened(container)
+    if mode != "r":
+        raise InvalidError(f"mode: {mode!r}: arrays of Zarr are only read here")
     return _open(source, path, "any", memory, strict, consolidated)
 
 

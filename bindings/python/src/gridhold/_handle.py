@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import weakref
 from collections.abc import Awaitable, Callable
 
+from . import _abi
 from ._errors import StaleError
 from ._guest import Guest, Retired
-from ._runtime import Runtime
+from ._runtime import Runtime, blocking
 
 
 class Handle:
@@ -49,8 +51,19 @@ class Handle:
                 guest.close_later(done.object)
                 raise StaleError("gridhold: the metadata changed since this was opened")
             self.description = done.data
-            self._guest, self._id, self._serial = weakref.ref(guest), done.object, guest.serial
+            self._take(guest, done.object)
         return self._id
+
+    def _take(self, guest: Guest, number: int) -> None:
+        self._guest, self._id, self._serial = weakref.ref(guest), number, guest.serial
+
+    def close_now(self) -> None:
+        """Closes it and waits for that. Raises what came of it. For callers that block."""
+        guest = self._guest()
+        self._guest = lambda: None
+        if guest is not None and not guest.dead:
+            with contextlib.suppress(Retired):
+                blocking(self._runtime.run(guest, _abi.CLOSE, _abi.handle_request(self._id)))
 
     def close(self) -> None:
         """May be called twice, and from a finalizer."""

@@ -124,10 +124,10 @@ def selection_of(selectors: Iterable[Any], shape: Index) -> list[Any]:
     return [_positions(s, n, axis) for axis, (s, n) in enumerate(zip(selectors, shape))]
 
 
-def _positions(selector: Any, n: int, axis: int) -> Any:
+def _positions(selector: Any, n: int, axis: int, backwards: bool = False) -> Any:
     if isinstance(selector, slice):
         positions = range(*selector.indices(n))
-        if positions.step < 1:
+        if positions.step < 1 and not backwards:
             raise InvalidError(f"zarr: region: axis {axis}: its step {positions.step} is below 1")
         return positions or range(0)
     wanted = np.asarray(selector)
@@ -139,8 +139,11 @@ def _positions(selector: Any, n: int, axis: int) -> Any:
     return np.where(wanted < 0, wanted + n, wanted)
 
 
-def basic_of(key: Any, shape: Index) -> tuple[list[range], tuple[Any, ...]]:
-    """Basic indexing: the positions, and the index that then drops the axes that were given an integer."""
+def basic_of(key: Any, shape: Index, backwards: bool = False) -> tuple[list[range], tuple[Any, ...]]:
+    """Basic indexing: the positions, and the index that then drops the axes that were given an integer.
+
+    ``backwards`` allows steps below 0.
+    """
     keys = list(key) if isinstance(key, tuple) else [key]
     dots = [i for i, k in enumerate(keys) if k is Ellipsis]
     if len(dots) > 1:
@@ -154,7 +157,7 @@ def basic_of(key: Any, shape: Index) -> tuple[list[range], tuple[Any, ...]]:
     drop: list[Any] = []
     for axis, (k, n) in enumerate(zip(keys, shape)):
         if isinstance(k, slice):
-            positions.append(_positions(k, n, axis))
+            positions.append(_positions(k, n, axis, backwards))
             drop.append(slice(None))
             continue
         if isinstance(k, (bool, np.bool_)) or not hasattr(k, "__index__"):
