@@ -23,6 +23,7 @@ part "check" scripts/check.sh
 part "the other Zarr libraries" scripts/peers.sh
 part "the server of S3" scripts/gateway.sh
 part "Go" env REQUIRE_PEERS=1 scripts/race.sh
+part "scratches, killed at every point" go test -tags gridhold_crash -run CrashPoints ./sdk/scratch
 part "sdk under wasip1" scripts/test-wasm.sh
 part "JavaScript" scripts/test-js.sh
 part "Python" scripts/test-python.sh
