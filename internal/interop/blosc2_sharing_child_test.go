@@ -235,13 +235,24 @@ func (w *worker) do(q *task) (a report, err error) {
 	case "update":
 		return a, w.frame().UpdateChunk(ctx, or(q.Index, 0), equalWords(size, value))
 	case "stored":
-		_, err = w.frame().Refresh(ctx)
+		if _, err = w.frame().Refresh(ctx); err != nil {
+			return a, err
+		}
 		for b, e := range w.frame().Chunks(ctx) {
 			if err = e; err != nil {
 				break
 			}
 			a.Data = append(a.Data, b[:8]...)
 		}
+	case "repair":
+		return a, w.frame().Repair(ctx)
+	case "repair_file":
+		fs, name, o, err := q.place()
+		if err != nil {
+			return a, err
+		}
+		r, err := blosc2.Repair(ctx, fs, name, o)
+		return report{N: int(r.Chunks), Changed: r.Written}, err
 	case "forever":
 		return a, w.forever(q)
 	case "pack":

@@ -203,3 +203,71 @@ func TestSharingT13Replaced(t *testing.T) {
 		require.Equal(t, []int64{7000000}, chunksOf(t, r))
 	}
 }
+
+// T1 done by the peer: one of its handles that has not seen an append sets a
+// metalayer. Ours that had seen it says so, and puts the state back; so does
+// the search in a container that nobody had open, or can open.
+func TestSharingT1TheirDamage(t *testing.T) {
+	requirePeers(t)
+	for _, tc := range []struct {
+		name string
+		adds func(t *testing.T) *sharer
+		// The handle was opened when there were chunks: it knows their size.
+		filled bool
+	}{{"our append", ourSharer, true}, {"their append", theirSharer, true}, {"their append, empty before", theirSharer, false}} {
+		want := []int64{0, 1, 1000000}
+		if tc.filled {
+			want = append([]int64{0}, want...)
+		}
+		t.Run(tc.name, func(t *testing.T) {
+			damage := func(t *testing.T) (path string, witness *sharer) {
+				path = filepath.Join(t.TempDir(), "c.b2frame")
+				first := theirSharer(t)
+				first.must(t, task{Do: "create_schunk", Path: path, ChunkSize: 800, Meta: map[string]string{"m": "aaaa"}})
+				if tc.filled {
+					first.must(t, task{Do: "chunks", Count: ptr(1), Size: ptr(100)})
+				}
+				stale, adds := locked(t, theirSharer, path, "a"), locked(t, tc.adds, path, "a")
+				witness = locked(t, ourSharer, path, "a")
+				adds.must(t, task{Do: "chunks", Count: ptr(2), Size: ptr(100)})
+				stale.must(t, task{Do: "refresh"})
+				require.Len(t, chunksOf(t, witness), len(want)-1)
+				adds.must(t, task{Do: "chunks", Count: ptr(1), Size: ptr(100), Tag: ptr(1)})
+				require.Len(t, chunksOf(t, witness), len(want))
+				stale.must(t, task{Do: "meta", Name: "m", Value: "bbbb"})
+				return path, witness
+			}
+			t.Run("by a handle", func(t *testing.T) {
+				path, witness := damage(t)
+				a, err := witness.try(task{Do: "stored"})
+				require.NoError(t, err)
+				if tc.name == "our append" { // its old state is whole, so only who saw the new one can tell
+					require.Contains(t, a.Refused, "old header")
+				} else {
+					require.Contains(t, a.Refused, "corrupt")
+				}
+				r, err := witness.try(task{Do: "repair"})
+				require.NoError(t, err)
+				if r.Refused != "" { // the header does not lead to a state at all
+					require.NotEqual(t, "our append", tc.name, r.Refused)
+					require.True(t, witness.must(t, task{Do: "repair_file", Path: path}).Changed)
+				}
+				require.Equal(t, want, chunksOf(t, witness))
+				require.Equal(t, want, chunksOf(t, locked(t, theirSharer, path, "a")))
+			})
+			t.Run("by a search", func(t *testing.T) {
+				path, _ := damage(t)
+				r := ourSharer(t).must(t, task{Do: "repair_file", Path: path})
+				require.True(t, r.Changed)
+				require.Equal(t, len(want), r.N)
+				for i, start := range []func(t *testing.T) *sharer{ourSharer, theirSharer} {
+					s := locked(t, start, path, "a")
+					require.Equal(t, want, chunksOf(t, s)[:len(want)])
+					s.must(t, task{Do: "chunks", Count: ptr(1), Size: ptr(100), Tag: ptr(2)})
+					require.Len(t, chunksOf(t, s), len(want)+1+i)
+					require.False(t, ourSharer(t).must(t, task{Do: "repair_file", Path: path}).Changed)
+				}
+			})
+		})
+	}
+}

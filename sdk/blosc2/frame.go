@@ -31,8 +31,9 @@ type body struct {
 	mu    sync.RWMutex // held shared by those who use the view and its file
 	view  *view        // nil: closed
 	tick  uint64
-	dirty bool // committed to and not synced
-	past  past // states before
+	dirty bool  // committed to and not synced
+	past  past  // states before
+	lost  *view // a state that another program wrote an old header over; see Repair
 	files struct {
 		of   *view   // after which all of them are known
 		next int64   // above the numbers of all chunk files

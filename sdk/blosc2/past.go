@@ -3,6 +3,8 @@ package blosc2
 import (
 	"slices"
 	"strconv"
+
+	"github.com/gridhold/gridhold/sdk/fault"
 )
 
 // past is the states that a handle has seen of a frame, the last of them last.
@@ -43,6 +45,14 @@ func (p *past) overwritten(next *view) error {
 		return nil
 	}
 	*p = past{now}
-	return corrupt(16, "another program wrote an old header over a newer one: there were "+
-		strconv.FormatInt(before.chunks, 10)+" chunks, now there are "+strconv.FormatInt(now.chunks, 10)+"; see Repair")
+	return &fault.Error{Format: "frame", Off: 16, Err: errOldHeader, Why: "another program wrote an old header over a newer one: there were " +
+		strconv.FormatInt(before.chunks, 10) + " chunks, now there are " + strconv.FormatInt(now.chunks, 10) + "; see Repair"}
 }
+
+// errOldHeader is ErrCorrupt that does not go away by itself.
+var errOldHeader error = oldHeader{}
+
+type oldHeader struct{}
+
+func (oldHeader) Error() string { return fault.ErrCorrupt.Error() }
+func (oldHeader) Unwrap() error { return fault.ErrCorrupt }

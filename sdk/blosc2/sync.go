@@ -229,12 +229,18 @@ func (f *frame) reload(ctx context.Context, g *grip) (bool, error) {
 	if err == nil && !old.shape.alike(next.shape) {
 		err = fault.New(fault.ErrStale, "frame", "", "it became an array of other axes, chunks or blocks")
 	}
-	if err == nil && !moved && f.lock != nil {
-		err = f.past.overwritten(next)
+	if err == nil && !moved {
+		if err = f.past.overwritten(next); err != nil {
+			f.lost, f.view = old, next
+		}
 	}
 	if err != nil {
 		if moved {
 			file.Close()
+		}
+		if f.lost == old {
+			f.saw(info, g)
+			f.tick++
 		}
 		return false, f.about(err)
 	}
@@ -293,6 +299,9 @@ func (f *frame) rest(ctx context.Context) error {
 // transient reports whether an error may be that of a state that does not
 // last: a writer is in the middle of it, and the bytes mean anything.
 func transient(err error) bool {
+	if errors.Is(err, errOldHeader) {
+		return false
+	}
 	for _, kind := range []error{fault.ErrCorrupt, fault.ErrNotFound, fault.ErrUnsupported, fault.ErrLimit} {
 		if errors.Is(err, kind) {
 			return true

@@ -3,6 +3,7 @@ of sharing. The process of Gridhold that takes the same requests is in
 blosc2_sharing_child_test.go."""
 
 import contextlib
+import gc
 import random
 
 import blosc2
@@ -13,6 +14,12 @@ blosc2.set_nthreads(1)
 
 
 class Worker:
+    def forget(self):
+        """Ends what was open."""
+        self.__dict__.clear()
+        gc.collect()
+        return {}
+
     def open(self, path, mode="r", locking=True):
         self.path = path
         self.c = blosc2.open(path, mode=mode, locking=locking)
