@@ -32,8 +32,9 @@ type Options struct {
 // tell cheaply (storage.Checker), a name that the directory lacks is absent
 // until another member was read.
 //
-// Errors: those of the store below, and of ParseDirectory; ErrUnsupported for
-// a member of another method than Stored and Deflated; ErrLimit.
+// Errors: those of the store below, and of ParseDirectory; ErrStale also for an
+// archive that was removed; ErrUnsupported for a member of another method than
+// Stored and Deflated; ErrLimit.
 type Store struct {
 	inner   storage.Store
 	key     string
@@ -199,9 +200,18 @@ func (s *Store) ReadRanges(ctx context.Context, key string, rs []storage.Range, 
 			return bs, info, err
 		}
 		if err := s.reopen(ctx, a); err != nil {
-			return nil, storage.ObjectInfo{}, err
+			return nil, storage.ObjectInfo{}, s.gone(err)
 		}
 	}
+}
+
+// gone is the error of an archive that is not there any more. It is not
+// ErrNotFound, which says that a member is missing.
+func (s *Store) gone(err error) error {
+	if fault.CodeOf(err) == fault.CodeNotFound {
+		return fault.New(fault.ErrStale, "zip", s.key, "the archive was removed")
+	}
+	return err
 }
 
 func stale(err error) bool { return fault.CodeOf(err) == fault.CodeStale }
@@ -239,7 +249,7 @@ func (s *Store) read(ctx context.Context, a *archive, key string, rs []storage.R
 func (s *Store) absent(ctx context.Context, a *archive, key string) error {
 	if c, ok := s.inner.(storage.Checker); ok && a.info.Version != "" {
 		if err := c.Check(ctx, s.key, a.info.Version); err != nil {
-			return err
+			return s.gone(err)
 		}
 	}
 	return storage.Absent(key)
@@ -282,7 +292,7 @@ func (s *Store) inPlace(ctx context.Context, a *archive, m *member, data int64, 
 	}
 	bs, _, err := s.inner.ReadRanges(ctx, s.key, within, a.info.Version)
 	if err != nil {
-		return nil, err
+		return nil, s.gone(err)
 	}
 	if head != nil {
 		*head = bs[len(rs)]
@@ -329,7 +339,7 @@ func (s *Store) packed(ctx context.Context, a *archive, m *member) ([]byte, erro
 	n := min(room+m.Packed+slack, a.info.Size-off)
 	bs, _, err := s.inner.ReadRanges(ctx, s.key, []storage.Range{{Off: off, Len: n}}, a.info.Version)
 	if err != nil {
-		return nil, err
+		return nil, s.gone(err)
 	}
 	data, err := m.Member.data(bs[0][:min(room, int64(len(bs[0])))], a.info.Size)
 	if err != nil {
@@ -340,7 +350,7 @@ func (s *Store) packed(ctx context.Context, a *archive, m *member) ([]byte, erro
 	}
 	bs, _, err = s.inner.ReadRanges(ctx, s.key, []storage.Range{{Off: data, Len: m.Packed}}, a.info.Version)
 	if err != nil {
-		return nil, err
+		return nil, s.gone(err)
 	}
 	return bs[0], nil
 }

@@ -146,7 +146,12 @@ func TestReplaced(t *testing.T) {
 	require.NoError(t, err, "memory can tell cheaply")
 	require.Equal(t, old, bs[0])
 	m.Remove("a.zip")
-	_, _, err = s.ReadRanges(t.Context(), "newer", []storage.Range{storage.All}, "")
+	for _, key := range []string{"newer", "k"} {
+		_, _, err = s.ReadRanges(t.Context(), key, []storage.Range{storage.All}, "")
+		require.ErrorIs(t, err, fault.ErrStale)
+		require.NotErrorIs(t, err, fault.ErrNotFound, "which would be fill values")
+	}
+	_, err = zip.Open(t.Context(), m, "a.zip", zip.Options{})
 	require.ErrorIs(t, err, fault.ErrNotFound)
 }
 
