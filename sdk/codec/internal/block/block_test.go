@@ -168,3 +168,40 @@ func BenchmarkFillLZ4(b *testing.B) {
 		})
 	}
 }
+
+func TestLZ4HCRoundTrip(t *testing.T) {
+	for i, want := range corpus() {
+		for _, level := range []int{1, 3, 5, 9} {
+			if level == 9 && i%4 > 0 {
+				continue // slow
+			}
+			start := min(len(want)/3, 1000)
+			encoded := AppendLZ4HC([]byte("head"), want, start, level)[4:]
+			require.LessOrEqual(t, int64(len(encoded)), LZ4Bound(int64(len(want)-start)))
+			got := make([]byte, len(want))
+			copy(got, want[:start])
+			n, err := FillLZ4After(got, start, encoded)
+			require.NoError(t, err)
+			require.Equal(t, len(want)-start, n)
+			require.True(t, bytes.Equal(want, got), "%d at %d", i, level)
+		}
+	}
+}
+
+func FuzzLZ4HC(f *testing.F) {
+	for _, b := range corpus() {
+		if len(b) < 2000 {
+			f.Add(b, 1, 5)
+		}
+	}
+	f.Fuzz(func(t *testing.T, b []byte, times, level int) {
+		if times < 1 || times > 200 || len(b)*times > 50_000 || level < 1 || level > 9 {
+			return
+		}
+		want := bytes.Repeat(b, times)
+		got := make([]byte, len(want))
+		n, err := FillLZ4(got, AppendLZ4HC(nil, want, 0, level))
+		require.NoError(t, err)
+		require.True(t, n == len(want) && bytes.Equal(want, got))
+	})
+}
