@@ -3,10 +3,7 @@ package interop
 // shortfalls are the settings of which chunks are larger than they may be,
 // and by how many percent of the peer's they are at most.
 var shortfalls = map[string]float64{
-	"lz4hc 5, none, classes":      8.1,
-	"lz4hc 5, shuffle, classes":   6.7,
 	"lz4hc 9, none, classes":      8.0,
-	"lz4hc 9, shuffle, classes":   10.7,
 	"zstd 7, none, field":         4.9,
 	"zstd 7, none, text":          4.4,
 	"zstd 7, shuffle, text":       4.4,
