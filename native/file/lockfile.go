@@ -239,6 +239,15 @@ type hold struct {
 
 func (h *hold) File() uint64 { return h.o.number }
 
+// Holds is Locked's. A file that was renamed away still has a name: that is
+// only looked at when the lock is taken.
+func (h *hold) Holds(context.Context) error {
+	if _, links, err := fstat(h.o.File, h.o.Fd()); err != nil || links == 0 {
+		return storage.LockReplaced(h.o.name)
+	}
+	return nil
+}
+
 func (h *hold) ReadAt(p []byte, off int64) (int, error) {
 	if m := h.o.mapped.Load(); m != nil && off+int64(len(p)) <= int64(m.Len()) {
 		return m.ReadAt(p, off)

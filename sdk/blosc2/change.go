@@ -57,6 +57,11 @@ func (f *frame) changing(ctx context.Context, g *grip, do func(d *draft) error) 
 	if err != nil {
 		return err
 	}
+	if g != nil {
+		if err := g.Holds(ctx); err != nil {
+			return err
+		}
+	}
 	if err := d.publish(ctx); err != nil {
 		return err
 	}

@@ -41,6 +41,9 @@ type Locked interface {
 	// File tells files apart that the name led to: another number than last
 	// time means that the file was removed or replaced, with its content.
 	File() uint64
+	// Holds returns ErrStale if the name leads to another file by now, which
+	// others may have locked. It is a look, not a promise.
+	Holds(ctx context.Context) error
 	Unlock() error // once
 }
 
@@ -88,7 +91,7 @@ func (c *composedLock) Lock(ctx context.Context, r LockRequest) (Locked, error) 
 	if err != nil {
 		return nil, err
 	}
-	h := &composedHold{unlock: unlock, exclusive: r.Mode == LockExclusive}
+	h := &composedHold{lock: c, unlock: unlock, exclusive: r.Mode == LockExclusive}
 	if err := c.open(ctx, h); err != nil {
 		return nil, errors.Join(err, unlock())
 	}
@@ -104,7 +107,7 @@ func (c *composedLock) open(ctx context.Context, h *composedHold) error {
 	defer c.mu.Unlock()
 	if c.file != nil {
 		if now, err := c.fs.Stat(ctx, c.name); err == nil && now.Ino == c.id.Ino && now.Dev == c.id.Dev {
-			h.file, h.seen = c.file, c.seen
+			h.file, h.id, h.seen = c.file, c.id, c.seen
 			return nil
 		}
 		c.file.Close()
@@ -122,7 +125,7 @@ func (c *composedLock) open(ctx context.Context, h *composedHold) error {
 	}
 	c.file = f
 	c.seen++
-	h.file, h.seen = f, c.seen
+	h.file, h.id, h.seen = f, c.id, c.seen
 	return nil
 }
 
@@ -138,7 +141,9 @@ func (c *composedLock) Close() error {
 }
 
 type composedHold struct {
+	lock      *composedLock
 	file      File
+	id        FileInfo
 	seen      uint64
 	exclusive bool
 	unlock    func() error
@@ -158,7 +163,24 @@ func (h *composedHold) WriteAt(p []byte, off int64) (int, error) {
 	return h.file.WriteAt(p, off)
 }
 
-func (h *composedHold) File() uint64  { return h.seen }
+func (h *composedHold) File() uint64 { return h.seen }
+
+func (h *composedHold) Holds(ctx context.Context) error {
+	if h.lock.fs == nil {
+		return nil
+	}
+	now, err := h.lock.fs.Stat(ctx, h.lock.name)
+	if err == nil && now.Ino == h.id.Ino && now.Dev == h.id.Dev {
+		return nil
+	}
+	return LockReplaced(h.lock.name)
+}
+
+// LockReplaced is the ErrStale of Locked.Holds.
+func LockReplaced(name string) error {
+	return fault.New(fault.ErrStale, "lock", name, "the file was removed or replaced while it was locked")
+}
+
 func (h *composedHold) Unlock() error { return h.unlock() }
 
 // WithTimeout returns a context that ends after d by the clock, as one with a
