@@ -73,3 +73,10 @@ func (s *ImageScratch) adopt(ctx context.Context, r run, b []byte) (generation u
 	s.count.adopted.Add(1)
 	return generation, true
 }
+
+func closeAll(donors []*donor) (err error) {
+	for _, d := range donors {
+		err = errors.Join(err, d.close())
+	}
+	return err
+}

@@ -3,6 +3,7 @@
 package scratch
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"testing"
@@ -227,11 +228,59 @@ func TestMisfit(t *testing.T) {
 			// While it is open: images of another size are no images of it.
 			d.raw.cols = 8
 			d.write("a", 2, 10)
-			require.NoError(t, s.renew(ctx, s.layout.find("a")))
+			now := stampOf(must(d.fs.Stat(ctx, "a")))
+			require.NoError(t, renew(ctx, s.sources, s.shelf, s.count, s.layout.find("a"), now, nil))
 			require.ErrorIs(t, s.ReadImages(ctx, "a", make([]byte, 1024), 0), fault.ErrStale)
 			d.raw.cols = 16
 		})
 	}
+}
+
+// brokenProvider has a file that is no images.
+type brokenProvider struct {
+	*raw
+	broken string
+}
+
+func (p *brokenProvider) Open(ctx context.Context, key string) (image.Reader, error) {
+	if key == p.broken {
+		return nil, fault.New(fault.ErrCorrupt, "raw", key, "no images any more")
+	}
+	return p.raw.Open(ctx, key)
+}
+
+// A source that has become no images at all is that source's trouble: the
+// scratch is gone on with, nothing old is served of it, and it is taken in
+// again once it is what it was.
+func TestBroken(t *testing.T) {
+	d := newDesk(t, 16, 16)
+	d.write("a", 0, 8)
+	d.write("b", 0, 8)
+	g := group(t, images("a"), images("b"))
+	p := &brokenProvider{raw: d.raw}
+	open := func() *ImageScratch {
+		s, err := CreateMappedFileImageScratch(ctx, g, d.fs, "sub/scr", 2, Everything, p, waiting)
+		require.NoError(t, err)
+		return closing(t, s)
+	}
+	require.NoError(t, d.fs.Mkdir(ctx, "sub"))
+	s := open()
+	d.prefetch(s, g)
+	require.NoError(t, s.Close())
+	d.write("a", 1, 8)
+	p.broken = "a"
+	for range 2 {
+		s = open()
+		require.ErrorIs(t, s.ReadImages(ctx, "a", make([]byte, 1024), 3), fault.ErrCorrupt)
+		reads := d.reads.Load()
+		d.check(s, "b", 0, upTo(8)...)
+		require.Equal(t, reads, d.reads.Load())
+		require.NoError(t, s.Close())
+	}
+	p.broken = ""
+	s = open()
+	d.check(s, "a", 1, upTo(8)...)
+	require.Equal(t, int64(4), s.Stats().Filled)
 }
 
 func must[T any](v T, err error) T {

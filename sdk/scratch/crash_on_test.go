@@ -132,6 +132,11 @@ func crashPoint(t *testing.T, where string, directory bool) {
 	d.prefetch(s, j.locations(t))
 	require.Equal(t, s.Stats().Eligible, s.Stats().Present, "no run is stuck")
 	require.NoError(t, s.Close())
+	names, err := d.fs.List(ctx, "")
+	require.NoError(t, err)
+	for _, name := range names {
+		require.NotContains(t, name, temporaryMark, "nothing unfinished is left")
+	}
 	if directory {
 		require.LessOrEqual(t, d.taken("dir"), j.Budget)
 		require.Len(t, d.ours("dir"), len(d.scratches("dir")), "nothing unfinished is left")

@@ -79,9 +79,6 @@ func (b *builder) mapped(ctx context.Context, fs storage.FS, path string, maxSiz
 	if err := b.checkFS(ctx, fs, parent(path)); err != nil {
 		return nil, err
 	}
-	if _, err := sweep(ctx, fs, parent(path), path[len(parent(path)):]); err != nil {
-		return nil, err
-	}
 	for range 8 {
 		old, err := openScratch(ctx, fs, path, b.o)
 		if err != nil && !errors.Is(err, fault.ErrNotFound) {
@@ -112,6 +109,9 @@ func (b *builder) mapped(ctx context.Context, fs storage.FS, path string, maxSiz
 				return nil, err
 			}
 		}
+		if _, err := sweep(ctx, fs, parent(path), base(path)); err != nil {
+			return nil, errors.Join(err, closeAll(donors))
+		}
 		s, err := b.make(ctx, fs, path, donors, old != nil, func(h *header) (int64, error) {
 			quota := maxSize - h.overhead()
 			return quota, roomFor(h.layout, quota, path)
@@ -130,9 +130,7 @@ func (b *builder) mapped(ctx context.Context, fs storage.FS, path string, maxSiz
 func (b *builder) make(ctx context.Context, fs storage.FS, path string, donors []*donor, replace bool, quotaOf func(*header) (int64, error)) (_ *ImageScratch, err error) {
 	defer func() {
 		if err != nil {
-			for _, d := range donors {
-				err = errors.Join(err, d.close())
-			}
+			err = errors.Join(err, closeAll(donors))
 		}
 	}()
 	l, stamps, err := b.describe(ctx, donors, page)
@@ -263,13 +261,7 @@ func (b *builder) known(ctx context.Context, name string, donors []*donor) (imag
 // revalidate looks at all files of a scratch that was there, many at a time.
 // remake says that one has become something for which there is no place.
 func (b *builder) revalidate(ctx context.Context, shelf *fileShelf) (remake bool, err error) {
-	words, stamps, err := shelf.readStamps(shelf.f)
-	if err != nil {
-		return false, err
-	}
 	var misfits atomic.Int64
-	s := newScratch(shelf.layout, 0, b.sources, b.o, b.count)
-	s.shelf = shelf
 	err = each(ctx, len(shelf.keys), b.o.parallel(), func(i int) error {
 		k := shelf.keys[i]
 		now, known, err := b.sources.look(ctx, k.name)
@@ -279,23 +271,10 @@ func (b *builder) revalidate(ctx context.Context, shelf *fileShelf) (remake bool
 			// when it is asked for.
 			b.count.missing.Add(1)
 			return storage.Ended(ctx, k.name)
-		case !known, words[i] != 0 && stamps[i].same(now):
-			if stamps[i].misfit {
-				misfits.Add(1)
-			}
+		case !known:
 			return nil
 		}
-		err = b.sources.use(ctx, k.name, func(src *source) error {
-			_, fits, err := s.agree(k, src)
-			if err == nil && !fits {
-				misfits.Add(1)
-			}
-			return notLocked(err)
-		})
-		if errors.Is(err, fault.ErrCancelled) {
-			return err
-		}
-		return nil // as above
+		return renew(ctx, b.sources, shelf, b.count, k, now, func() { misfits.Add(1) })
 	})
 	return misfits.Load() > 0, err
 }

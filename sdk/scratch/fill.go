@@ -8,10 +8,9 @@ import (
 	"github.com/gridhold/gridhold/sdk/storage"
 )
 
-// readRun fills dst with the bytes of a run at off, from is what opens its
-// source. It takes the run in if it
-// is not there; with an empty dst it does only that, and leaves alone what
-// another process is at.
+// readRun fills dst with the bytes of a run at off. It takes the run in if it
+// is not there, from the source that from opens; with an empty dst it does only
+// that, and leaves alone what another process is at.
 func (s *ImageScratch) readRun(ctx context.Context, from *sources, r run, dst []byte, off int64) error {
 	for {
 		if ok := s.load(r, dst, off); ok {
@@ -133,6 +132,10 @@ func (s *ImageScratch) takeIn(ctx context.Context, from *sources, r run, dst []b
 	}()
 	generation, keep, err := s.fetch(ctx, from, r, b)
 	if err != nil {
+		// What is wrong may be wrong with others of the run.
+		if len(dst) > 0 {
+			err = storage.Ended(ctx, r.key.name)
+		}
 		return false, err
 	}
 	copy(dst, b[off:])
@@ -178,13 +181,13 @@ func (s *ImageScratch) fetch(ctx context.Context, from *sources, r run, b []byte
 // prepare makes an open source ready for taking in a run of it.
 func (s *ImageScratch) prepare(ctx context.Context, from *sources, r run, src *source) (generation uint32, keep bool, err error) {
 	if err := src.sameKind(r.key.is); err != nil {
-		_, _, agreed := s.agree(r.key, src)
+		_, _, agreed := agree(s.shelf, s.count, r.key, src)
 		return 0, false, errors.Join(err, notLocked(agreed))
 	}
 	if err := from.settle(ctx, src); err != nil {
 		return 0, false, err
 	}
-	generation, fits, err := s.agree(r.key, src)
+	generation, fits, err := agree(s.shelf, s.count, r.key, src)
 	if errors.Is(err, fault.ErrLocked) {
 		return 0, false, nil
 	}

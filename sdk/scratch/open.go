@@ -205,8 +205,7 @@ func createTemporary(ctx context.Context, fs storage.FS, name string) (temporary
 const temporaryMark = ".tmp-"
 
 func temporaryName(name string) string {
-	dir, base := parent(name), name[strings.LastIndexByte(name, '/')+1:]
-	return join(dir, "."+base+temporaryMark+hexOf(rand.Uint64()))
+	return join(parent(name), "."+base(name)+temporaryMark+hexOf(rand.Uint64()))
 }
 
 func hexOf(n uint64) string {
@@ -296,6 +295,8 @@ func ignore(err, kind error) error {
 func newSalt() uint64 { return rand.Uint64() }
 
 func parent(name string) string { return name[:max(strings.LastIndexByte(name, '/'), 0)] }
+
+func base(name string) string { return name[strings.LastIndexByte(name, '/')+1:] }
 
 func join(dir, base string) string {
 	if dir == "" {

@@ -2,6 +2,7 @@ package scratch
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -74,16 +75,7 @@ func (s *ImageScratch) release() error {
 		return nil
 	}
 	s.touch()
-	err := s.shelf.close()
-	for _, d := range s.donors {
-		if e := d.close(); err == nil {
-			err = e
-		}
-	}
-	if e := s.sources.close(); err == nil {
-		err = e
-	}
-	return err
+	return errors.Join(s.shelf.close(), closeAll(s.donors), s.sources.close())
 }
 
 // Describe says what a file of the scratch was when it was laid out; ok is
@@ -189,43 +181,56 @@ func (s *ImageScratch) revalidate(ctx context.Context, k *key) error {
 	if !known || err != nil {
 		return storage.Ended(ctx, k.name) // what is held is served without it
 	}
-	old, _, err := s.shelf.stampOf(k)
-	if err == nil && old.same(is) {
+	return renew(ctx, s.sources, s.shelf, s.count, k, is, nil)
+}
+
+// renew gives a key the stamp that its source was seen to have now, if that is
+// another one. misfit, which may be nil, is called if the source has become
+// something that there is no place for. Of a source that cannot be opened,
+// nothing is held any more.
+func renew(ctx context.Context, from *sources, to shelf, count *counters, k *key, now stamp, misfit func()) error {
+	if old, _, err := to.stampOf(k); err == nil && old.same(now) && !old.misfit {
 		return nil
 	}
-	return s.renew(ctx, k)
-}
-
-// renew gives a key the stamp that its source has now.
-func (s *ImageScratch) renew(ctx context.Context, k *key) error {
-	return s.sources.use(ctx, k.name, func(src *source) error {
-		_, _, err := s.agree(k, src)
-		return err
+	err := from.use(ctx, k.name, func(src *source) error {
+		_, fits, err := agree(to, count, k, src)
+		if err == nil && !fits && misfit != nil {
+			misfit()
+		}
+		return notLocked(err)
 	})
+	if err == nil || errors.Is(err, fault.ErrNotFound) || storage.Ended(ctx, k.name) != nil {
+		return storage.Ended(ctx, k.name)
+	}
+	// Whoever asks for an image of it is told what is wrong.
+	now.misfit = true
+	_, err = to.restamp(k, now)
+	return notLocked(err)
 }
 
-// agree sees to it that the key has the stamp of its open source, and returns
+// agree sees to it that a key has the stamp of its open source, and returns
 // the generation. fits is false if the source has become something that the
 // scratch has no place for. ErrLocked if another process is at it.
-func (s *ImageScratch) agree(k *key, src *source) (generation uint32, fits bool, err error) {
-	old, generation, err := s.shelf.stampOf(k)
-	if err == nil && old.same(src.stamp) {
-		return generation, !old.misfit, nil
+func agree(to shelf, count *counters, k *key, src *source) (generation uint32, fits bool, err error) {
+	fits = k.fits(src.Describe())
+	old, generation, err := to.stampOf(k)
+	if err == nil && old.same(src.stamp) && old.misfit == !fits {
+		return generation, fits, nil
 	}
 	now := src.stamp
-	now.misfit = !k.fits(src.Describe())
-	if generation, err = s.shelf.restamp(k, now); err != nil {
+	now.misfit = !fits
+	if generation, err = to.restamp(k, now); err != nil {
 		return 0, false, err
 	}
-	s.count.changed.Add(1)
-	return generation, !now.misfit, nil
+	count.changed.Add(1)
+	return generation, fits, nil
 }
 
 // touch notes that the scratch is in use.
 func (s *ImageScratch) touch() {
 	if f, ok := s.shelf.(*fileShelf); ok {
-		now := s.sources.now().UnixNano()
-		if last := s.space.touched.Swap(now); now-last > int64(time.Minute) || now < last {
+		last, now := s.space.touched.Load(), s.sources.now().UnixNano()
+		if (now-last > int64(time.Minute) || now < last) && s.space.touched.CompareAndSwap(last, now) {
 			f.setNumber(atUsed, uint64(now)) // a hint: nothing depends on it being written
 		}
 	}

@@ -224,7 +224,8 @@ func TestPrefetchFails(t *testing.T) {
 	require.ErrorContains(t, c.Wait(ctx), "a bad disk")
 	require.Equal(t, int64(7), s.Stats().Filled)
 	got := make([]byte, 1024)
-	require.ErrorIs(t, s.ReadImages(ctx, "b", got, 5), fault.ErrIO)
+	require.ErrorIs(t, s.ReadImages(ctx, "b", got, 4), fault.ErrIO)
+	d.check(s, "b", 0, 5) // of the same run
 	d.check(s, "b", 0, 1)
 	d.before(func(string, int64) error { panic("a provider's own") })
 	c = PrefetchScratch(ctx, s, g, NewExecutor(2), nil)
