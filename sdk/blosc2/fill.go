@@ -47,6 +47,8 @@ func (d *draft) full(ctx context.Context, item []byte) error {
 	}
 	kind, value := blosc.Repeated, item
 	switch {
+	case len(d.entries) == 0:
+		return nil // there is nothing to fill, and maybe no size of a chunk
 	case !slices.ContainsFunc(item, func(b byte) bool { return b != 0 }):
 		return nil // they are
 	case len(item) == 4 && binary.LittleEndian.Uint32(item) == 0x7fc00000, len(item) == 8 && binary.LittleEndian.Uint64(item) == 0x7ff8000000000000:
