@@ -2,6 +2,7 @@ package interop
 
 import (
 	"encoding/binary"
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -38,24 +39,27 @@ func (f *frame) withoutQuirks(t *testing.T, fs storage.FS) {
 
 // Parameters of filters below zero, which python-blosc2 takes for too large
 // when it opens a frame, are written as others that mean the same; and where
-// there are none, refused.
+// there are none, refused. Nor is the parameter 0 of bytedelta left for it to
+// replace by the size of items where that is too large.
 func TestBlosc2FilterParameters(t *testing.T) {
 	p := pythonBlosc2(t)
 	dir, fs := folderFS(t)
 	drop := func(n int8) byte { return byte(-n) }
 	var frames []frame
 	for _, c := range []struct {
-		filter blosc.FilterID
-		size   int
-		drops  int8
-		keeps  byte
-	}{{blosc.TruncPrec, 4, 13, 10}, {blosc.TruncPrec, 8, 42, 10}, {blosc.IntTrunc, 2, 5, 11}, {blosc.IntTrunc, 8, 60, 4}} {
+		filter       blosc.FilterID
+		size         int
+		given, keeps byte
+	}{
+		{blosc.TruncPrec, 4, drop(13), 10}, {blosc.TruncPrec, 8, drop(42), 10}, {blosc.IntTrunc, 2, drop(5), 11}, {blosc.IntTrunc, 8, drop(60), 4},
+		{blosc.ByteDelta, 127, 0, 0}, {blosc.ByteDelta, 128, 0, 64}, {blosc.ByteDelta, 131, 0, 1}, {blosc.ByteDelta, 300, 0, 100},
+	} {
 		f := frame{
-			settings:  blosc.Params{Codec: blosc.Zstd, Level: 3, TypeSize: c.size, Filters: []blosc.Filter{{ID: c.filter, Meta: drop(c.drops)}, {ID: blosc.Shuffle}}},
-			ChunkSize: 4000, Name: folder(len(frames)), label: c.filter.String(),
+			settings:  blosc.Params{Codec: blosc.Zstd, Level: 3, TypeSize: c.size, Filters: []blosc.Filter{{ID: c.filter, Meta: c.given}, {ID: blosc.Shuffle}}},
+			ChunkSize: 1000 * c.size, Name: folder(len(frames)), label: fmt.Sprint(c.filter, " of ", c.size),
 		}
 		for i := range 2 {
-			chunk := make([]byte, 4000)
+			chunk := make([]byte, f.ChunkSize)
 			for k := range chunk {
 				chunk[k] = byte(k * k / 50 * (i + 1))
 			}

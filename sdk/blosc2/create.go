@@ -118,6 +118,9 @@ func (spec *Spec) header(shape *Shape) (h Header, entries []int64, err error) {
 		return h, nil, err
 	}
 	for i, f := range chunk.Filters {
+		if f.ID == blosc.ByteDelta && f.Meta == 0 {
+			f.Meta = lanes(h.TypeSize)
+		}
 		if f.Meta > 127 { // python-blosc2 could not open the frame
 			return h, nil, fault.New(fault.ErrInvalid, "blosc2", "filters", "parameters go to 127")
 		}
@@ -138,6 +141,21 @@ func (spec *Spec) header(shape *Shape) (h Header, entries []int64, err error) {
 		}
 	}
 	return h, entries, err
+}
+
+// lanes is the parameter of the filter bytedelta for items of size bytes. 0
+// stands for a lane a byte of an item, and python-blosc2 puts the number in
+// its place when it opens a frame: for the items that it finds too large for
+// that, those of several bytes share a lane.
+func lanes(size int) byte {
+	if size <= 127 {
+		return 0
+	}
+	n := 127
+	for size%n != 0 {
+		n--
+	}
+	return byte(n)
 }
 
 func create(ctx context.Context, fs storage.FS, name string, spec Spec, shape *Shape, o Options) (Container, error) {
