@@ -27,8 +27,9 @@ import (
 
 // maxBrotli is the most that the guest may take as brotli, in bytes: what was
 // reached, rounded up. Raise it knowingly; docs/decisions/004-guest-size.md says
-// how to find what grew, 006-the-guest-writes.md what containers cost.
-const maxBrotli = 1_280_000
+// how to find what grew, 006-the-guest-writes.md what containers cost;
+// images and scratches took 0.11 MB more.
+const maxBrotli = 1_380_000
 
 func TestManifest(t *testing.T) {
 	var m struct {
@@ -172,7 +173,7 @@ func TestPage(t *testing.T) {
 			kinds++
 		}
 	}
-	require.Equal(t, kinds, wire.KindContainerDo)
+	require.Equal(t, kinds, wire.LastKind)
 	require.Empty(t, wire.KindName(uint32(kinds)+1))
 
 	codes := map[fault.Code]string{}

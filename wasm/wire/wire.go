@@ -39,6 +39,15 @@ const (
 	KindContainerRead   = 19
 	KindContainerWrite  = 20
 	KindContainerDo     = 21
+	KindImagesOpen      = 22
+	KindImagesRead      = 23
+	KindTableRead       = 24
+	KindScratchOpen     = 25
+	KindScratchRead     = 26
+	KindScratchLocate   = 27
+	KindScratchDo       = 28
+
+	LastKind = KindScratchDo
 )
 
 // KindName is the name of a kind of operation, "" of one that is not known.
@@ -56,6 +65,8 @@ var kindNames = [...]string{
 	KindLocate: "locate", KindReadSubchunks: "read_subchunks", KindLocateSubchunks: "locate_subchunks",
 	KindContainerOpen: "container_open", KindContainerCreate: "container_create", KindContainerRead: "container_read",
 	KindContainerWrite: "container_write", KindContainerDo: "container_do",
+	KindImagesOpen: "images_open", KindImagesRead: "images_read", KindTableRead: "table_read",
+	KindScratchOpen: "scratch_open", KindScratchRead: "scratch_read", KindScratchLocate: "scratch_locate", KindScratchDo: "scratch_do",
 }
 
 // Flags of requests.

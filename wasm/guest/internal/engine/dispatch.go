@@ -55,6 +55,9 @@ func (e *Engine) do(ctx context.Context, q *request) (answer, error) {
 		}
 		return answer{}, err
 	}
+	if q.kind >= wire.KindImagesOpen {
+		return e.doImages(ctx, q)
+	}
 	if q.kind >= wire.KindContainerOpen {
 		return e.doContainer(ctx, q)
 	}

@@ -18,6 +18,7 @@ const mostAtOnce = 1 << 30
 type file struct {
 	engine *Engine
 	id     uint32
+	fs     uint32 // that it was opened in
 	name   string
 	shut   atomic.Bool
 }

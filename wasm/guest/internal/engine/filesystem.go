@@ -51,7 +51,7 @@ func (s fileSystem) Open(ctx context.Context, name string, flags storage.OpenFla
 	c := &PathCall{Flags: uint32(flags)}
 	var f *file
 	err := s.call(ctx, s.engine.host.Open, c, name, func(int32) error {
-		f = &file{engine: s.engine, id: c.Stat.ID, name: name}
+		f = &file{engine: s.engine, id: c.Stat.ID, fs: s.id, name: name}
 		return nil
 	})
 	if err != nil {

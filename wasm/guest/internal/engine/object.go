@@ -8,17 +8,20 @@ import (
 
 	"github.com/gridhold/gridhold/sdk/blosc2"
 	"github.com/gridhold/gridhold/sdk/fault"
+	"github.com/gridhold/gridhold/sdk/image"
 	"github.com/gridhold/gridhold/sdk/zarr"
 )
 
 // object is what a handle stands for: one of an array, a cache, a group, a
-// container.
+// container, a file of images, a scratch.
 type object struct {
 	array     *zarr.Array
 	cache     *zarr.ShardCache
 	group     *zarr.Group
 	container blosc2.Container
 	endHold   func() error // of a container that is held; closing it is ending that
+	images    image.Reader
+	scratch   *scratchObject
 
 	// of an array
 	host     uint32 // id of its host store; 0: not one of the host's
@@ -108,7 +111,7 @@ func (e *Engine) close(handle uint32) (open bool, err error) {
 	if o.cache != nil {
 		o.cache.Clear()
 	}
-	return true, errors.Join(err, o.closeContainer())
+	return true, errors.Join(err, o.closeContainer(), o.closeImages())
 }
 
 func (o *object) unlist(handle uint32) {

@@ -60,11 +60,16 @@ func (e *Engine) locate(ctx context.Context, q *request) (answer, error) {
 
 // located packs where bytes lie: u32 key_len, u32 ver_len, key, version.
 func located(o *object, l zarr.Location) answer {
-	b := make([]byte, 0, 8+len(l.Key)+len(l.Version))
-	b = binary.LittleEndian.AppendUint32(b, uint32(len(l.Key)))
-	b = binary.LittleEndian.AppendUint32(b, uint32(len(l.Version)))
-	b = append(append(b, l.Key...), l.Version...)
-	return answer{kind: wire.Located, bytes: b, object: o.host, off: l.Off, length: l.Len}
+	return locatedAt(o.host, l.Key, string(l.Version), l.Off, l.Len)
+}
+
+// locatedAt is located in an object, or a file, of the host's.
+func locatedAt(host uint32, key, version string, off, length int64) answer {
+	b := make([]byte, 0, 8+len(key)+len(version))
+	b = binary.LittleEndian.AppendUint32(b, uint32(len(key)))
+	b = binary.LittleEndian.AppendUint32(b, uint32(len(version)))
+	b = append(append(b, key...), version...)
+	return answer{kind: wire.Located, bytes: b, object: host, off: off, length: length}
 }
 
 // shardTable packs an index as gh_table.

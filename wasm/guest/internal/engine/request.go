@@ -27,7 +27,8 @@ type request struct {
 	container *containerPlace // of container_open and container_create
 	creation  *creation
 	deed      *deed
-	name      string // of a metalayer
+	name      string           // of a metalayer
+	pictures  *picturesRequest // of all that is about images
 
 	weight int64    // bytes that it may take
 	room   [4]int64 // where index lies, if it fits
@@ -112,7 +113,7 @@ func (e *Engine) parse(q *request, kind uint32, req []byte) fault.Code {
 	case wire.KindContainerDo:
 		return e.parseDeed(q, req)
 	}
-	return fault.CodeUnsupported
+	return e.parseImages(q, req)
 }
 
 func (e *Engine) parseRead(q *request, r *wire.Reader) fault.Code {

@@ -1,0 +1,89 @@
+package scratch
+
+import (
+	"context"
+
+	"github.com/gridhold/gridhold/sdk/fault"
+	"github.com/gridhold/gridhold/sdk/storage"
+)
+
+// Place is where an image lies in the file of a scratch, for who moves the
+// bytes himself. The pixels are the image's if both words, 8 bytes each at
+// those offsets, little endian, still are what they are here after the pixels
+// were copied. A word that has changed says nothing bad about the scratch: the
+// image is to be read through it, or looked for anew.
+type Place struct {
+	Off, Len         int64
+	RunAt, KeyAt     int64
+	RunWord, KeyWord uint64
+}
+
+// Locate returns where an image lies in the scratch's file. ok is false for one
+// that is not there now, that is not held, or of a scratch in memory: ReadImages
+// reads it. Checksums were looked at, as Options.Verify says, when it returns.
+//
+// Errors: ErrInvalid for a name that the scratch does not know; ErrCancelled;
+// ErrClosed.
+func (s *ImageScratch) Locate(ctx context.Context, name string, index int64) (at Place, ok bool, err error) {
+	if s.closed.Load() {
+		return at, false, fault.New(fault.ErrClosed, "scratch", s.name, "")
+	}
+	k := s.layout.find(name)
+	if k == nil {
+		return at, false, fault.New(fault.ErrInvalid, "scratch", name, "not a file of this scratch")
+	}
+	shelf, ok := s.shelf.(*fileShelf)
+	pos, held := k.find(index)
+	if !ok || !held || k.runAt(pos).end() > s.quota {
+		return at, false, nil
+	}
+	if err := s.retain(); err != nil {
+		return at, false, err
+	}
+	defer s.release()
+	if err := storage.Ended(ctx, name); err != nil {
+		return at, false, err
+	}
+	if s.o.Revalidate > 0 {
+		if err := s.revalidate(ctx, k); err != nil {
+			return at, false, err
+		}
+	}
+	r, size := k.runAt(pos), k.imageBytes()
+	at, ok, err = shelf.locate(r)
+	if err != nil {
+		s.count.unreadable.Add(1)
+		return at, false, nil
+	}
+	if ok {
+		s.count.hits.Add(1)
+		s.count.hitBytes.Add(size)
+	}
+	at.Off, at.Len = at.Off+(pos-r.pos)*size, size
+	return at, ok, nil
+}
+
+// locate returns where a run lies that is there, once its checksum was looked
+// at.
+func (s *fileShelf) locate(r run) (at Place, ok bool, err error) {
+	for range 3 {
+		before, _, err := s.between(nil, r, 0)
+		if err != nil {
+			return at, false, err
+		}
+		known, err := s.stampUnder(r.key, stampWord(before[0]))
+		if err != nil || !s.holds(r, known, word(before[1])) {
+			return at, false, err
+		}
+		if s.o.Verify != VerifyAlways && s.verified[r.n].Load() == before[1] {
+			return Place{Off: s.dataAt(r.off), KeyAt: s.stampAt(r.key.place), RunAt: s.wordAt(r.n), KeyWord: before[0], RunWord: before[1]}, true, nil
+		}
+		b := s.buffer(r)
+		ok, err := s.loadFirst(r, b, 0)
+		s.giveBack(b)
+		if err != nil || !ok || s.o.Verify == VerifyAlways {
+			return at, false, err // what is checked at every read cannot be read without it
+		}
+	}
+	return at, false, nil
+}
