@@ -15,8 +15,9 @@ import (
 
 // CreateHostImageScratch makes a scratch in memory. What fits into maxSize
 // bytes is held, file by file in ascending order of key, whole runs of
-// runLength images (fewer at the end of a file); the rest is read from the
-// files. Memory is taken as runs are taken in.
+// runLength images (fewer at the end of a file, and of images so large that a
+// run would have more than 64 MiB); the rest is read from the files. Memory is
+// taken as runs are taken in.
 //
 // files opens what the keys of the locations name; every file is opened once
 // to see what it is. It is the caller's, and must not read through the
@@ -138,6 +139,9 @@ func (b *builder) make(ctx context.Context, fs storage.FS, path string, donors [
 		return nil, err
 	}
 	h := newHeader(l, fingerprint(b.locations, b.runLength), newSalt())
+	if h.overhead() > mostOverhead {
+		return nil, fault.New(fault.ErrLimit, "scratch", path, "a header of more than a gibibyte")
+	}
 	quota, err := quotaOf(h)
 	if err != nil {
 		return nil, err

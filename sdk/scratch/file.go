@@ -54,7 +54,7 @@ func newFile(h *header, f storage.File, name string, unlock func() error, o Opti
 	s := &fileShelf{
 		header: h, name: name, f: f, unlock: unlock, o: o, count: count,
 		verified: make([]atomic.Uint64, h.runs), known: make([]atomic.Pointer[knownStamp], len(h.keys)),
-		most: h.largest(), spare: make(chan []byte, spares),
+		most: h.largest(), spare: make(chan []byte, spares(h.largest())),
 	}
 	if o.ReadOnly {
 		s.outdated = make([]atomic.Uint64, len(h.keys))
@@ -282,10 +282,10 @@ func (s *fileShelf) loadFirst(r run, dst []byte, off int64) (bool, error) {
 	return false, nil
 }
 
-// spares is how many buffers are kept for the next run. They live as long as
-// the shelf: a pool that collections empty would be filled with zeros again
-// and again.
-const spares = 4
+// spares is how many buffers of a size are kept for the next run. They live as
+// long as the shelf: a pool that collections empty would be filled with zeros
+// again and again.
+func spares(size int64) int64 { return min(max(mostRun/max(size, 1), 1), 4) }
 
 func (s *fileShelf) buffer(r run) []byte {
 	select {

@@ -73,6 +73,10 @@ func (h *header) overhead() int64 {
 	return s.Off + align(s.Len, page)
 }
 
+// mostOverhead is how many bytes may stand in front of the data. They are read
+// into memory; a hundred million images take less.
+const mostOverhead = 1 << 30
+
 // full is what the file takes when all is there, in bytes: less than its size,
 // as nothing is in front of the data.
 func (h *header) full() int64 { return h.overhead() + h.bytes }
@@ -224,6 +228,8 @@ func readHeader(f storage.File, name string) (*header, error) {
 	switch {
 	case h.runLength < 1 || keys < 0 || keys > h.sections[sectionKeys].Len/keyBytes:
 		return nil, bad(atRunLength, "sizes that cannot be")
+	case h.overhead() > mostOverhead:
+		return nil, fault.At(fault.ErrLimit, "scratch", name, atSections, "a header of more than a gibibyte")
 	case h.overhead() > info.Size:
 		return nil, bad(info.Size, "the file ends before its data")
 	}

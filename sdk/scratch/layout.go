@@ -27,6 +27,15 @@ type key struct {
 	stride  int64 // from one run to the next, in bytes
 }
 
+// mostRun is how many bytes a run has at most, unless it is one image: a run is
+// read and checked as a whole, so it must fit into memory several times.
+const mostRun = 64 << 20
+
+// perRunOf is how many images a run of the key has for a run length.
+func (k *key) perRunOf(runLength int64) int64 {
+	return max(min(runLength, k.held, mostRun/k.imageBytes()), 1)
+}
+
 // runs is how many runs the key has.
 func (k *key) runs() int64 { return (k.held + k.perRun - 1) / k.perRun }
 
@@ -122,7 +131,7 @@ func (l *layout) add(k *key, alignment int64) error {
 	if k.held > 0 && k.indices != nil && k.indices[k.held-1] == k.held-1 {
 		k.indices = nil
 	}
-	k.perRun = max(min(l.runLength, k.held), 1)
+	k.perRun = k.perRunOf(l.runLength)
 	image := k.imageBytes()
 	if k.held > 0 && image > (math.MaxInt64/4-l.bytes)/(k.held+k.runs()*alignment) {
 		return fault.New(fault.ErrLimit, "scratch", k.name, "more bytes than a file has")
@@ -212,7 +221,7 @@ func (l *layout) sameSet(locations *image.ImageLocationGrouping, runLength int64
 	}
 	for i, k := range l.keys {
 		g := locations.Group(i)
-		if k.name != g.Key || k.isWhole != g.IsWhole || k.perRun != max(min(runLength, k.held), 1) {
+		if k.name != g.Key || k.isWhole != g.IsWhole || k.perRun != k.perRunOf(runLength) {
 			return false
 		}
 		if g.IsWhole {

@@ -142,6 +142,29 @@ func TestBudget(t *testing.T) {
 	}
 }
 
+// A run length beyond what is there makes one run of each file, and the same
+// scratch whatever it is; runs of large images are shorter.
+func TestRunLength(t *testing.T) {
+	d := newDesk(t, 16, 16)
+	d.write("a", 0, 7)
+	g := group(t, images("a", 0, 1, 2, 3, 4, 5, 6))
+	for _, runLength := range []int64{7, 8, 1000, 1 << 62} {
+		s, err := CreateDirectoryImageScratch(ctx, g, d.fs, "dir", runLength, Everything, d.raw, waiting)
+		require.NoError(t, err)
+		d.check(s, "a", 0, 3)
+		require.Equal(t, int64(1), s.Stats().Runs)
+		require.Equal(t, int64(7), s.Stats().Present)
+		require.NoError(t, s.Close())
+	}
+	require.Equal(t, int64(1), d.reads.Load())
+	k := key{held: 1000, is: image.Description{Type: image.Float32, ImageShape: []int64{4096, 4096}}}
+	require.Equal(t, int64(1), k.perRunOf(16)) // 64 MiB each
+	k.is.ImageShape[0] = 512
+	require.Equal(t, int64(8), k.perRunOf(16))
+	k.is.ImageShape[0] = 1 << 30
+	require.Equal(t, int64(1), k.perRunOf(16))
+}
+
 // However many ask for the images of a run at once, it is read once.
 func TestTogether(t *testing.T) {
 	for _, kind := range kinds {
