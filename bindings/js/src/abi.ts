@@ -96,7 +96,7 @@ export const Path = { fs: 0, flags: 4, name: 8, nameLen: 12, to: 16, toLen: 20, 
 export const Stat = { size: 0, kind: 56, id: 60, isFile: 1, isDirectory: 2 } as const;
 
 /** What `container_read` reads. */
-export const ContainerRead = { slice: 0, bytes: 1, chunk: 2, encoded: 3, vlmeta: 4, metalayer: 5, little: 256 } as const;
+export const ContainerRead = { slice: 0, bytes: 1, chunk: 2, encoded: 3, vlmeta: 4, metalayer: 5, frame: 6, little: 256 } as const;
 
 /** What `container_write` writes. */
 export const ContainerWrite = {

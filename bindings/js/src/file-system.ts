@@ -25,7 +25,7 @@ export class NodeFileSystem implements FileSystem {
       const { O_RDONLY, O_RDWR, O_CREAT, O_EXCL, O_TRUNC, O_NONBLOCK = 0, O_NOFOLLOW = 0 } = fs.constants;
       const has = (flag: number, how: number) => ((flags & flag) !== 0 ? how : 0);
       const how = has(OPEN.write | OPEN.truncate, O_RDWR) | has(OPEN.create, O_CREAT) | has(OPEN.exclusive, O_EXCL) | has(OPEN.truncate, O_TRUNC);
-      const path = (flags & OPEN.create) !== 0 ? this.#made(name) : this.#real(name);
+      const path = (flags & OPEN.create) !== 0 ? this.#made(name) : this.#real(checked(name));
       const fd = fs.openSync(path, (how === 0 ? O_RDONLY : how) | O_NONBLOCK | O_NOFOLLOW, 0o666);
       try {
         if (!fs.fstatSync(fd).isFile()) throw new IOError(`${name}: is not a regular file`, { item: name });

@@ -3,12 +3,25 @@
 import { Kind } from './abi.js';
 import { GridArray, type ArrayInfo } from './array.js';
 import type { Codecs } from './codecs.js';
+import type { FileSource } from './container.js';
+import {
+  createArray,
+  createSChunk,
+  createStore,
+  openContainer,
+  type ArrayOptions,
+  type ContainerOptions,
+  type SChunkOptions,
+  type StoreOptions,
+} from './creating.js';
 import { ClosedError, InvalidError, LimitError, StaleError } from './errors.js';
 import { SystemTable } from './files.js';
+import type { NDArray, SChunk } from './frame.js';
 import { GridGroup, type GroupInfo } from './group.js';
 import { Guest } from './guest.js';
 import { Handle } from './handle.js';
 import type { Outside } from './io.js';
+import type { AnyContainer, DictStore, EmbedStore, TreeStore } from './key-store.js';
 import { compile, type WasmSource } from './loader.js';
 import { DEFAULT_MEMORY } from './maximum.js';
 import { HttpStore, StoreTable, storeOf, type Source } from './store.js';
@@ -132,6 +145,34 @@ export class Gridhold {
     return this.#ask(Kind.verify, source, options) as Promise<{ checked: number; damaged: Damage[] }>;
   }
 
+  /**
+   * Opens a Blosc2 container: by its URL; as an object of a store, whose name `path` is; or as a file, see `containerFile`
+   * of the subpath for Node. Rejects with NotFoundError, CorruptError, UnsupportedError, LimitError.
+   */
+  async openContainer(source: Source | FileSource, options: ContainerOptions = {}): Promise<AnyContainer> {
+    return openContainer(this, source, options);
+  }
+
+  /** Makes an array in a file and opens it for writing. Rejects with ExistsError. */
+  async createArray(target: FileSource, options: ArrayOptions): Promise<NDArray> {
+    return createArray(this, target, options);
+  }
+
+  /** Makes a sequence in a file and opens it for writing. Rejects with ExistsError. */
+  async createSChunk(target: FileSource, options: SChunkOptions = {}): Promise<SChunk> {
+    return createSChunk(this, target, options);
+  }
+
+  /** Makes a store of frames and opens it for writing. Rejects with ExistsError. */
+  async createStore(target: FileSource, options: StoreOptions): Promise<EmbedStore | DictStore | TreeStore> {
+    return createStore(this, target, options);
+  }
+
+  /** @internal The file systems that are lent. */
+  get systems(): SystemTable {
+    return this.#outside.systems;
+  }
+
   /** Ends the instance. What runs is rejected with ClosedError, and so is every later call. Twice is fine. */
   close(): void {
     this.#closed = true;
@@ -163,7 +204,7 @@ export class Gridhold {
 
   async #open(source: Source, node: 'array' | 'group' | 'any', options: OpenOptions): Promise<GridArray | GridGroup> {
     options.signal?.throwIfAborted();
-    const { store, release } = this.#acquire(source);
+    const { store, release } = this.acquire(source);
     const path = options.path ?? '';
     const request = json({ store, path, node, consolidated: options.consolidated ?? false });
     let first: string | undefined;
@@ -191,7 +232,7 @@ export class Gridhold {
   }
 
   async #ask(kind: typeof Kind.list | typeof Kind.verify, source: Source, options: OpenOptions): Promise<unknown> {
-    const { store, release } = this.#acquire(source);
+    const { store, release } = this.acquire(source);
     try {
       const guest = await this.guest();
       const { path = '', consolidated = false } = options;
@@ -202,8 +243,8 @@ export class Gridhold {
     }
   }
 
-  /** A source as the guest is told of it, kept in the table until it is released. */
-  #acquire(source: Source): { store: object; release: () => void } {
+  /** @internal A source as the guest is told of it, kept in the table until it is released. */
+  acquire(source: Source): { store: object; release: () => void } {
     const store = storeOf(source);
     if (store instanceof HttpStore) {
       const { forbiddenIsMissing = false, noSuffix = false } = store.options;

@@ -59,6 +59,23 @@ export class Handle {
     return this.#slot.closed;
   }
 
+  /** Closes it and waits for that. */
+  async closeNow(): Promise<void> {
+    const slot = this.#slot;
+    forgotten.unregister(slot);
+    slot.closed = true;
+    const { guest, id } = slot;
+    try {
+      const request = new Uint8Array(4);
+      new DataView(request.buffer).setUint32(0, await id, true);
+      if (guest?.usable) await guest.run(Kind.close, request);
+    } catch (error) {
+      if (!(error instanceof ClosedError)) throw error; // it was closed with what it lies in
+    } finally {
+      slot.release();
+    }
+  }
+
   /** Twice is fine. */
   close(): void {
     forgotten.unregister(this.#slot);

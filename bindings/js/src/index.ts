@@ -1,8 +1,10 @@
-/** Single subchunks of sharded Zarr arrays, in browsers and Node. */
+/** Single subchunks of sharded Zarr arrays, and Blosc2 containers, in browsers and Node. */
 export { GridArray, type ArrayInfo, type ReadOptions } from './array.js';
 export type { Location } from './batch.js';
 export { ShardCache, type CacheOptions, type CacheStats } from './cache.js';
 export { gzipStream, type CodecClass, type Codecs, type DecodeFunction, type LentCodec } from './codecs.js';
+export { Container, VLMeta, type CallOptions, type ContainerDamage, type ContainerState, type FileSource } from './container.js';
+export type { ArrayOptions, CParams, ContainerOptions, CreateOptions, SChunkOptions, StoreOptions, WriteOptions } from './creating.js';
 export type { DataType, DataTypeJson, Field } from './dtype.js';
 export {
   CancelledError,
@@ -28,9 +30,14 @@ export {
 } from './errors.js';
 export type { CodeName } from './abi.js';
 export { floats } from './floats.js';
+export type { FileStat, FileSystem, OpenFile } from './files.js';
+export { Frame, NDArray, SChunk, type Items, type Span } from './frame.js';
 export { Gridhold, type Damage, type Entry, type LoadOptions, type OpenOptions } from './gridhold.js';
 export { GridGroup, type GroupInfo, type Multiscale } from './group.js';
+export { DictStore, EmbedStore, KeyStore, TreeStore, type AnyContainer } from './key-store.js';
 export type { WasmSource } from './loader.js';
 export { DEFAULT_MEMORY } from './maximum.js';
+export { Extension } from './msgpack.js';
+export { blobStore } from './blob-store.js';
 export { HttpStore, httpStore, type ByteRange, type HttpOptions, type ReadAnswer, type Source, type Store } from './store.js';
 export { field, type NdArray, type TypedArray } from './values.js';

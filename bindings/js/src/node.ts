@@ -1,9 +1,13 @@
 /// <reference types="node" />
-/** What only Node can do: stores of files, codecs of node:zlib. */
+/** What only Node can do: files as stores and as containers, codecs of node:zlib. */
+import { basename, dirname, resolve } from 'node:path';
 import * as zlib from 'node:zlib';
 
 import type { Codecs, DecodeFunction } from './codecs.js';
+import type { FileSource } from './container.js';
+import { NodeFileSystem } from './file-system.js';
 
+export { NodeFileSystem } from './file-system.js';
 export { fileStore, FileStore, type FileOptions } from './file-store.js';
 
 /** From this size on a chunk is decoded on another thread. */
@@ -45,3 +49,9 @@ export const codecs: Codecs = {
     ? {}
     : { zstd: ((encoded, size) => zstdSync(encoded, { maxOutputLength: Math.max(1, size) })) satisfies DecodeFunction }),
 };
+
+/** A container by its path. The guest reaches what is in its directory, with blocking calls, and nothing else. */
+export function containerFile(path: string): FileSource {
+  const whole = resolve(path);
+  return { files: new NodeFileSystem(dirname(whole)), name: basename(whole) };
+}

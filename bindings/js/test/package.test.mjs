@@ -29,10 +29,11 @@ test('the lock file names no registry', () => {
 
 test('exports', () => {
   equal(Object.keys(lib).sort(), [
-    'CancelledError', 'ClosedError', 'CorruptError', 'DEFAULT_MEMORY', 'ExistsError', 'GridArray', 'GridGroup', 'Gridhold',
-    'GridholdError', 'HttpStore', 'IOError', 'InternalError', 'InvalidError', 'LimitError', 'LockTimeoutError', 'LockedError',
-    'NoSpaceError', 'NotAllowedError', 'NotFoundError', 'OutOfRangeError', 'ReadOnlyError', 'ShardCache', 'StaleError',
-    'UnsupportedError', 'WrongArrayError', 'field', 'floats', 'gzipStream', 'httpStore',
+    'CancelledError', 'ClosedError', 'Container', 'CorruptError', 'DEFAULT_MEMORY', 'DictStore', 'EmbedStore', 'ExistsError', 'Extension',
+    'Frame', 'GridArray', 'GridGroup', 'Gridhold', 'GridholdError', 'HttpStore', 'IOError', 'InternalError', 'InvalidError', 'KeyStore',
+    'LimitError', 'LockTimeoutError', 'LockedError', 'NDArray', 'NoSpaceError', 'NotAllowedError', 'NotFoundError', 'OutOfRangeError',
+    'ReadOnlyError', 'SChunk', 'ShardCache', 'StaleError', 'TreeStore', 'UnsupportedError', 'VLMeta', 'WrongArrayError', 'blobStore',
+    'field', 'floats', 'gzipStream', 'httpStore',
   ]);
-  equal(Object.keys(node).sort(), ['FileStore', 'codecs', 'fileStore']);
+  equal(Object.keys(node).sort(), ['FileStore', 'NodeFileSystem', 'codecs', 'containerFile', 'fileStore']);
 });

@@ -1,0 +1,206 @@
+// Sequences and arrays in Blosc2 frames, by the names of python-blosc2.
+
+import { ContainerRead, ContainerWrite } from './abi.js';
+import { Container, type CallOptions } from './container.js';
+import { InvalidError } from './errors.js';
+import { numpyType } from './numpy.js';
+import { integers } from './request.js';
+import { ndArray, type NdArray } from './values.js';
+
+/** What is selected of one axis: an item, or from `start` to before `stop` by `step`; they count from the end below 0. */
+export type Span = number | { start?: number | undefined; stop?: number | undefined; step?: number | undefined };
+
+/** Items as bytes. */
+export type Items = ArrayBufferView;
+
+/** What sequences and arrays have in common. */
+export class Frame extends Container {
+  /** Bytes of an item. */
+  get typesize(): number {
+    return this.core.state.typesize!;
+  }
+
+  /** Bytes of a chunk; 0 where they vary, -1 before the first. */
+  get chunksize(): number {
+    return this.core.state.chunksize!;
+  }
+
+  /** How many chunks there are. */
+  get nchunks(): number {
+    return this.core.state.nchunks!;
+  }
+
+  /** Bytes of all items. */
+  get nbytes(): number {
+    return this.core.state.nbytes!;
+  }
+
+  /** Bytes that they take, packed. */
+  get cbytes(): number {
+    return this.core.state.cbytes!;
+  }
+
+  /** The decoded bytes of a chunk. */
+  decompressChunk(nchunk: number, options?: CallOptions): Promise<Uint8Array> {
+    return this.core.read(ContainerRead.chunk, integers('chunk', [nchunk]), options);
+  }
+
+  /** A chunk as it is stored. */
+  getChunk(nchunk: number, options?: CallOptions): Promise<Uint8Array> {
+    return this.core.read(ContainerRead.encoded, integers('chunk', [nchunk]), options);
+  }
+
+  /** All of it as the bytes of one frame. */
+  toCframe(options?: CallOptions): Promise<Uint8Array> {
+    return this.core.read(ContainerRead.frame, [], options);
+  }
+
+  /** Writes it anew without what changes have left behind. */
+  async compact(options?: CallOptions): Promise<void> {
+    await this.core.do({ do: 'compact' }, options);
+  }
+}
+
+/** A sequence of items in chunks. */
+export class SChunk extends Frame {
+  /** Whole items. */
+  get length(): number {
+    return Math.floor(this.nbytes / this.typesize);
+  }
+
+  /** The bytes of items. */
+  getSlice(span: Span = {}, options?: CallOptions): Promise<Uint8Array> {
+    return this.core.read(ContainerRead.slice, triple(span, this.length), options);
+  }
+
+  /** Replaces the items from `start` on. */
+  setSlice(start: number, items: Items, options?: CallOptions): Promise<void> {
+    return this.core.write(ContainerWrite.slice, integers('start', [start]), bytesOf(items), options);
+  }
+
+  /** Adds items at the end: fills up the last chunk, then makes others. */
+  append(items: Items, options?: CallOptions): Promise<void> {
+    return this.core.write(ContainerWrite.append, [], bytesOf(items), options);
+  }
+
+  /** Adds a chunk at the end. */
+  appendData(items: Items, options?: CallOptions): Promise<void> {
+    return this.core.write(ContainerWrite.addChunk, [], bytesOf(items), options);
+  }
+
+  /** Puts a chunk before another one. */
+  insertData(nchunk: number, items: Items, options?: CallOptions): Promise<void> {
+    return this.core.write(ContainerWrite.insert, integers('chunk', [nchunk]), bytesOf(items), options);
+  }
+
+  /** Replaces a chunk. */
+  updateData(nchunk: number, items: Items, options?: CallOptions): Promise<void> {
+    return this.core.write(ContainerWrite.update, integers('chunk', [nchunk]), bytesOf(items), options);
+  }
+
+  deleteChunk(nchunk: number, options?: CallOptions): Promise<void> {
+    return this.core.write(ContainerWrite.delete, integers('chunk', [nchunk]), new Uint8Array(), options);
+  }
+
+  /** Calls `use` with the sequence under its lock, which nobody else who locks has meanwhile. */
+  async holdingLock<T>(use: (held: SChunk) => Promise<T>): Promise<T> {
+    const held = new SChunk(await this.core.hold(false));
+    try {
+      return await use(held);
+    } finally {
+      await held.close();
+    }
+  }
+}
+
+/** An array of any number of axes, in chunks that are boxes, of blocks that are boxes. */
+export class NDArray extends Frame {
+  get shape(): number[] {
+    return [...this.core.state.shape!];
+  }
+
+  /** Items of a chunk along each axis. */
+  get chunks(): number[] {
+    return [...this.core.state.chunks!];
+  }
+
+  /** Items of a block along each axis. */
+  get blocks(): number[] {
+    return [...this.core.state.blocks!];
+  }
+
+  /** As NumPy writes it: `"<f4"`. */
+  get dtype(): string {
+    return this.core.state.dtype!;
+  }
+
+  /**
+   * Items in C order, as `GridArray` gives them; of structs and what else JavaScript lacks, their bytes. A span for each
+   * axis, or fewer: of the others all. A number keeps its axis, of length 1.
+   */
+  async slice(spans: readonly Span[] = [], options?: CallOptions): Promise<NdArray> {
+    const numbers = this.#numbers(spans);
+    const type = numpyType(this.dtype, this.typesize);
+    const bytes = await this.core.read(ContainerRead.slice | ContainerRead.little, numbers, options);
+    return ndArray(bytes, counts(numbers), type);
+  }
+
+  /** Replaces items, which are in C order and as the array stores them. One commit. */
+  setSlice(spans: readonly Span[], items: Items, options?: CallOptions): Promise<void> {
+    return this.core.write(ContainerWrite.slice, this.#numbers(spans), bytesOf(items), options);
+  }
+
+  /** Adds slices along an axis. */
+  append(items: Items, axis = 0, options?: CallOptions): Promise<void> {
+    return this.core.write(ContainerWrite.append, integers('axis', [axis]), bytesOf(items), options);
+  }
+
+  /** Another shape; what it grows by is zero. */
+  resize(shape: readonly number[], options?: CallOptions): Promise<void> {
+    return this.core.write(ContainerWrite.resize, integers('shape', shape), new Uint8Array(), options);
+  }
+
+  /** As of `SChunk`. */
+  async holdingLock<T>(use: (held: NDArray) => Promise<T>): Promise<T> {
+    const held = new NDArray(await this.core.hold(false));
+    try {
+      return await use(held);
+    } finally {
+      await held.close();
+    }
+  }
+
+  #numbers(spans: readonly Span[]): number[] {
+    const { shape } = this;
+    if (spans.length > shape.length) throw new InvalidError(`slice: ${spans.length} spans for ${shape.length} axes`);
+    return shape.flatMap((n, axis) => triple(spans[axis] ?? {}, n));
+  }
+}
+
+/** Start, stop and step of a span of `n` items, as Python counts them. */
+function triple(span: Span, n: number): number[] {
+  if (typeof span === 'number') {
+    integers('index', [span]);
+    const at = span < 0 ? span + n : span;
+    return [at, at + 1, 1];
+  }
+  const { step = 1 } = span;
+  if (step === 0) throw new InvalidError('slice: a step of 0');
+  const [low, high] = step > 0 ? [0, n] : [-1, n - 1];
+  const limit = (at: number | undefined, none: number) =>
+    at === undefined ? none : Math.min(Math.max(at < 0 ? at + n : at, low), high);
+  const numbers = [limit(span.start, step > 0 ? low : high), limit(span.stop, step > 0 ? high : low), step];
+  return [...integers('slice', numbers)];
+}
+
+function counts(numbers: readonly number[]): number[] {
+  const shape: number[] = [];
+  for (let i = 0; i < numbers.length; i += 3) {
+    shape.push(Math.max(0, Math.ceil((numbers[i + 1]! - numbers[i]!) / numbers[i + 2]!)));
+  }
+  return shape;
+}
+
+export function bytesOf(items: Items): Uint8Array {
+  return new Uint8Array(items.buffer, items.byteOffset, items.byteLength);
+}
