@@ -237,13 +237,19 @@ type Stats struct {
 // WriteJSON implements [rawjson.Value].
 func (s Stats) WriteJSON(w *rawjson.Writer) {
 	w.Open('{')
+	s.WriteMembers(w)
+	w.Close('}')
+}
+
+// WriteMembers writes what WriteJSON does without the braces, for an object
+// that has more in it.
+func (s Stats) WriteMembers(w *rawjson.Writer) {
 	w.Name("hits").Int(s.Hits)
 	w.Name("misses").Int(s.Misses)
 	w.Name("loads").Int(s.Loads)
 	w.Name("entries").Int(s.Entries)
 	w.Name("bytes").Int(s.Bytes)
 	w.Name("budget").Int(s.Budget)
-	w.Close('}')
 }
 
 // Stats returns the counters and what is kept now.

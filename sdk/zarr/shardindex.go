@@ -30,6 +30,10 @@ func (x *ShardIndex) Key() string { return x.key }
 // shard is the fill value. Such an index has no entries.
 func (x *ShardIndex) Missing() bool { return x.missing }
 
+// Packed reports whether the index came from an IndexPack: where it says that
+// a subchunk is not stored, that was so when the pack was built.
+func (x *ShardIndex) Packed() bool { return x.packed }
+
 // Len is the number of entries: subchunks of the shard, also those beyond
 // the array's edge. 0 if the shard is missing.
 func (x *ShardIndex) Len() int { return len(x.entries) / 2 }

@@ -68,6 +68,9 @@ type objectOf struct{ key, version string }
 
 // locateSubchunks packs where several subchunks lie as gh_places.
 func (e *Engine) locateSubchunks(ctx context.Context, q *request) (answer, error) {
+	if err := q.at.mustBeTheHosts(); err != nil {
+		return answer{}, err
+	}
 	places, err := q.at.array.LocateSubchunks(ctx, q.indices, q.options())
 	if err != nil {
 		return answer{}, err

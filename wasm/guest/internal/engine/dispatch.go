@@ -86,7 +86,7 @@ func (e *Engine) doCache(q *request) (answer, error) {
 	case wire.KindCacheNew:
 		return e.cacheNew(q)
 	case wire.KindCacheStats:
-		return inJSON(q.at.cache.Stats(), nil)
+		return inJSON(statistics{q.at.cache.Stats(), q.at.owner.tally}, nil)
 	case wire.KindCacheClear:
 		q.at.cache.Clear()
 		return answer{}, nil
@@ -98,7 +98,11 @@ func (e *Engine) doCache(q *request) (answer, error) {
 }
 
 func (e *Engine) open(ctx context.Context, p *place) (answer, error) {
-	node, err := e.find(ctx, p)
+	var tally *storage.Tally
+	if p.Trace {
+		tally = new(storage.Tally)
+	}
+	node, err := e.find(ctx, p, tally)
 	if err != nil {
 		return answer{}, err
 	}
@@ -117,6 +121,7 @@ func (e *Engine) open(ctx context.Context, p *place) (answer, error) {
 			host = p.Store.ID
 		}
 		o = arrayObject(n, host)
+		o.zipped, o.tally = p.Store.Zip != "", tally
 	case *zarr.Group:
 		o.group = n
 	}
@@ -126,8 +131,18 @@ func (e *Engine) open(ctx context.Context, p *place) (answer, error) {
 
 // find opens a node: from the consolidated metadata of the root if that is
 // asked for and there is some.
-func (e *Engine) find(ctx context.Context, p *place) (zarr.Node, error) {
-	st, o := e.store(&p.Store), e.optionsAt(p)
+func (e *Engine) find(ctx context.Context, p *place, tally *storage.Tally) (zarr.Node, error) {
+	o := e.optionsAt(p)
+	if tally != nil {
+		o.Trace = tally.Note
+	}
+	st := e.tracedStore(&p.Store, o.Trace)
+	if p.IndexPack != nil {
+		var err error
+		if o.IndexPack, err = e.indexPack(ctx, p.IndexPack); err != nil {
+			return nil, err
+		}
+	}
 	if p.Consolidated && p.Path != "" {
 		root, err := zarr.Open(ctx, st, "", o)
 		if err != nil && !errors.Is(err, fault.ErrNotFound) {
@@ -144,16 +159,6 @@ func (e *Engine) optionsAt(p *place) zarr.Options {
 	o := e.options()
 	o.Consolidated = p.Consolidated
 	return o
-}
-
-// store returns the store that a request names.
-func (e *Engine) store(p *storePlace) storage.Store {
-	if p.Kind == "host" {
-		return store{engine: e, id: p.ID}
-	}
-	return storage.NewHTTP(fetcher{e}, p.URL, storage.HTTPOptions{
-		Clock: clock{e}, ForbiddenIsMissing: p.ForbiddenIsMissing, NoSuffix: p.NoSuffix,
-	})
 }
 
 func (e *Engine) cacheNew(q *request) (answer, error) {

@@ -9,6 +9,7 @@ import (
 	"github.com/gridhold/gridhold/sdk/blosc2"
 	"github.com/gridhold/gridhold/sdk/fault"
 	"github.com/gridhold/gridhold/sdk/image"
+	"github.com/gridhold/gridhold/sdk/storage"
 	"github.com/gridhold/gridhold/sdk/zarr"
 )
 
@@ -24,9 +25,11 @@ type object struct {
 	scratch   *scratchObject
 
 	// of an array
-	host     uint32 // id of its host store; 0: not one of the host's
-	subchunk int64  // bytes of one decoded subchunk
-	item     int64  // bytes of one element
+	host     uint32         // id of its host store; 0: not one of the host's
+	zipped   bool           // it is in an archive: its keys are none of the host's
+	tally    *storage.Tally // of its reads; nil: not traced
+	subchunk int64          // bytes of one decoded subchunk
+	item     int64          // bytes of one element
 	buffers  *buffers
 
 	mu    sync.Mutex

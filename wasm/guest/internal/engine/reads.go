@@ -19,7 +19,7 @@ func (q *request) options() zarr.ReadOptions {
 
 func (e *Engine) readSubchunk(ctx context.Context, q *request) (answer, error) {
 	o := q.options()
-	if q.flags&wire.FlagLocate != 0 {
+	if q.flags&wire.FlagLocate != 0 && !q.at.zipped {
 		l, ok, err := q.at.array.Locate(ctx, q.index, o)
 		if err != nil {
 			return answer{}, err
@@ -51,6 +51,9 @@ func (e *Engine) readRegion(ctx context.Context, q *request) (answer, error) {
 }
 
 func (e *Engine) locate(ctx context.Context, q *request) (answer, error) {
+	if err := q.at.mustBeTheHosts(); err != nil {
+		return answer{}, err
+	}
 	l, ok, err := q.at.array.Locate(ctx, q.index, q.options())
 	if err != nil || !ok {
 		return answer{}, err
@@ -74,7 +77,10 @@ func locatedAt(host uint32, key, version string, off, length int64) answer {
 
 // shardTable packs an index as gh_table.
 func (e *Engine) shardTable(ctx context.Context, q *request) (answer, error) {
-	x, err := q.at.array.ShardIndex(ctx, q.index, q.options())
+	if err := q.at.mustBeTheHosts(); err != nil {
+		return answer{}, err
+	}
+	x, err := q.tableOf(ctx)
 	if err != nil {
 		return answer{}, err
 	}

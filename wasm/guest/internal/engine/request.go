@@ -40,21 +40,24 @@ type place struct {
 	Path         string
 	Node         string
 	Consolidated bool
+	Trace        bool
+	IndexPack    *packPlace // nil: none
 }
 
-// storePlace names a store: the host's, or one over HTTP.
+// storePlace names a store: the host's, or one over HTTP; or an archive in it.
 type storePlace struct {
 	Kind               string
 	ID                 uint32
 	URL                string
 	ForbiddenIsMissing bool
 	NoSuffix           bool
+	Zip                string // key of the archive; "": none
 }
 
 // parse takes it apart; false: it is not as the ABI says.
 func (p *storePlace) parse(s *rawjson.Members) bool {
 	p.Kind, p.ID, p.URL = s.String("kind", ""), uint32(s.Int("id", 0, math.MaxUint32, 0)), s.String("url", "")
-	p.ForbiddenIsMissing, p.NoSuffix = s.Bool("forbidden_is_missing"), s.Bool("no_suffix")
+	p.ForbiddenIsMissing, p.NoSuffix, p.Zip = s.Bool("forbidden_is_missing"), s.Bool("no_suffix"), s.String("zip", "")
 	return s.Err() == nil && (p.Kind == "host" || p.Kind == "http" && p.URL != "")
 }
 
@@ -159,6 +162,11 @@ func (q *request) parsePlace(req []byte) bool {
 	m := rawjson.MembersOf(req)
 	named := p.Store.parse(m.Object("store"))
 	p.Path, p.Node, p.Consolidated = m.String("path", ""), m.String("node", ""), m.Bool("consolidated")
+	p.Trace = m.Bool("trace")
+	if m.Raw("index_pack") != nil {
+		p.IndexPack = &packPlace{}
+		named = p.IndexPack.parse(m.Object("index_pack")) && named
+	}
 	if m.Err() != nil || !named {
 		return false
 	}
