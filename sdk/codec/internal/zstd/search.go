@@ -196,6 +196,10 @@ func (s *searcher) fast(from, to int) int {
 		probe = 0
 	}
 	limit -= probe
+	patience, least := leapAfter, 0
+	if probe > 0 { // only long ones pay, of which a part is found as well
+		patience, least = burst, burst
+	}
 	for at < limit {
 		word := le.Uint64(src[at:])
 		head := &quick[fastHash(word, shift)]
@@ -230,9 +234,9 @@ func (s *searcher) fast(from, to int) int {
 			continue
 		}
 		at++
-		if far := at - from; far >= leapAfter {
+		if far := at - from; far >= patience {
 			if left--; left <= 0 {
-				end := min(at+min(far/leapShare, mostLeap), limit)
+				end := min(at+max(min(far/leapShare, mostLeap), least), limit)
 				for at = (at + burst - 1) &^ (burst - 1); at < end; at += burst {
 					quick[fastHash(le.Uint64(src[at:]), shift)] = int32(at + base)
 				}
