@@ -78,7 +78,8 @@ class Peer:
 def serve():
     out = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
-    blosc2.set_nthreads(1)
+    if sys.argv[2:] != ["plain"]:
+        blosc2.set_nthreads(1)
     peer = Peer()
     for line in sys.stdin:
         r = json.loads(line)
@@ -92,6 +93,10 @@ def serve():
             answer["error"] = f"{type(e).__name__}: {e}"[:300]
         out.write(json.dumps(answer) + "\n")
         out.flush()
+
+
+# How many appends are measured: about as long for each.
+APPENDS = {"gridhold": 6000, "python-blosc2": 800}
 
 
 class Worker:
@@ -133,6 +138,8 @@ def main():
     folder = pathlib.Path(tempfile.mkdtemp(prefix="gridhold-sharing-", dir=shm))
     sides = {"gridhold": [command], "python-blosc2": [sys.executable, __file__, "peer"]}
     workers = {name: [Worker(c) for _ in range(4)] for name, c in sides.items()}
+    # With the threads that it takes for itself; the others have one.
+    plain = {"python-blosc2": Worker([sys.executable, __file__, "peer", "plain"])}
     results = {}
 
     def wanted(case):
@@ -151,11 +158,14 @@ def main():
                 ("holding, enter and exit", "hold", True, 20_000),
                 ("vlmeta look-up, unlocked", "vlmeta", False, 5_000),
                 ("vlmeta look-up, locked", "vlmeta", True, 5_000),
+                ("vlmeta look-up, unlocked, one thread", "vlmeta", False, 5_000),
             ):
                 if not wanted(case):
                     continue
                 sums = set()
                 for side, (w, *_) in workers.items():
+                    if side in plain and "vlmeta" in case and "one thread" not in case:
+                        w = plain[side]
                     w.ask(op="open", path=str(path), write=op == "hold", locking=locking)
                     w.ask(op=op, count=100)
                     a = w.ask(op=op, count=count)
@@ -172,8 +182,9 @@ def main():
                     for w in ws[:n]:
                         w.ask(op="open", path=str(path), write=True, locking=True)
                     start = time.perf_counter()
+                    count = APPENDS[side] // n
                     for w in ws[:n]:
-                        w.send(op="append", count=600 // n, rows=100)
+                        w.send(op="append", count=count, rows=100)
                     done = sum(w.answer()["count"] for w in ws[:n])
                     note(case, side, done / (time.perf_counter() - start))
                     if blosc2.open(str(path)).shape[0] != done:
@@ -191,9 +202,8 @@ def main():
                             w.send(op="follow" if i else "grow", rows=10, seconds=0.6, pace=pace)
                         note(case, side, sum(w.answer()["count"] for w in ws) / 0.6)
     finally:
-        for ws in workers.values():
-            for w in ws:
-                w.close()
+        for w in [*plain.values(), *(w for ws in workers.values() for w in ws)]:
+            w.close()
         shutil.rmtree(folder)
     report(out, results)
 
@@ -228,7 +238,7 @@ if __name__ == "__main__":
     import blosc2
     import numpy as np
 
-    if sys.argv[1:] == ["peer"]:
+    if sys.argv[1] == "peer":
         serve()
     else:
         main()

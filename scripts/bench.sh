@@ -8,9 +8,11 @@ if [ ! -d .bench/data ] || [ bench/make_data.py -nt .bench/data ]; then
 	echo "making the data"
 	.bench/venv/bin/python bench/make_data.py .bench/data
 fi
-go build -o .bench/bin/ ./bench/reads ./bench/containers ./bench/images
+go build -o .bench/bin/ ./bench/reads ./bench/containers ./bench/sharing ./bench/images
 scripts/build-js.sh
 PYTHONPATH=bindings/python/src .bench/venv/bin/python bench/run.py .bench/data .bench "${ROUNDS:-5}"
+# Locking costs are medians of at least 9 pairs.
+.bench/venv/bin/python bench/sharing.py .bench/bin/sharing .bench "$((${ROUNDS:-5} > 9 ? ${ROUNDS:-5} : 9))"
 .bench/venv/bin/python bench/containers.py .bench/bin/containers .bench/containers .bench "${ROUNDS:-5}"
 # Requests of 256 random subchunks to a server that takes 5 ms for each, held to their times.
 GRIDHOLD_TIMINGS=1 go test -count=1 -v -run '^TestRequests$' ./native/web

@@ -43,11 +43,18 @@ func ParseEntry(v int64) (Entry, error) {
 
 // value is what ParseEntry reads.
 func (e Entry) value() int64 {
-	marks := map[blosc.Special]uint64{blosc.Zeros: markZeros, blosc.NaNs: markNaNs, blosc.Uninit: markUninit}
-	if mark, ok := marks[e.Special]; ok {
-		return int64(mark << 56)
+	mark := uint64(0)
+	switch e.Special {
+	case blosc.Zeros:
+		mark = markZeros
+	case blosc.NaNs:
+		mark = markNaNs
+	case blosc.Uninit:
+		mark = markUninit
+	default:
+		return e.At
 	}
-	return e.At
+	return int64(mark << 56)
 }
 
 // eagerIndex is how many bytes of a decoded index are kept whole. Of a larger
