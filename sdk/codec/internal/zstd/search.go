@@ -62,6 +62,7 @@ type searcher struct {
 	heads  []int32              // positions by hash
 	before []uint16             // by position, how far it is to the one before with the same hash; 0: too far
 	next   int                  // first position that is not in the chains
+	shift  int                  // of hashes there
 	worth  int                  // 16ths of a bit that a byte takes as a literal
 	saved  int                  // of the block, by matches
 
@@ -81,6 +82,7 @@ func (s *searcher) begin(src []byte, level int) {
 		clear(s.heads)
 		s.base = 1
 	}
+	s.shift = 32 - efforts[level].heads
 	s.src, s.level, s.next, s.repeat = src, level, 0, [3]int{1, 4, 8}
 }
 
@@ -287,13 +289,13 @@ func (s *searcher) thorough(from, to int, e *effort) int {
 	return from
 }
 
-func (e *effort) hash(word uint32) uint32 { return word * 2654435761 >> (32 - e.heads) }
+func (s *searcher) hash(word uint32) int { return int(word*2654435761>>s.shift) & (1<<headBits - 1) }
 
 // insert enters the positions before at.
-func (s *searcher) insert(at int, e *effort) {
+func (s *searcher) insert(at int) {
 	heads, before := (*[1 << headBits]int32)(s.heads), (*[1 << chainBits]uint16)(s.before)
 	for next := s.next; next < at; next++ {
-		head := &heads[e.hash(le.Uint32(s.src[next:]))&(1<<headBits-1)]
+		head := &heads[s.hash(le.Uint32(s.src[next:]))]
 		here := next + s.base
 		d := here - int(*head)
 		if d > chainFar {
@@ -320,8 +322,8 @@ func (s *searcher) best(at, from, to int, e *effort) (m match) {
 			}
 		}
 	}
-	s.insert(at, e)
-	p := int(s.heads[e.hash(word)]) - s.base
+	s.insert(at)
+	p := int(s.heads[s.hash(word)]) - s.base
 	lowest := max(at-1<<chainBits+1, 0)
 	for tries := e.tries; tries > 0 && p >= lowest && m.n < e.nice; tries-- {
 		// What saves more has these bytes too.
