@@ -239,10 +239,13 @@ func (s *slowFile) ReadAt(b []byte, off int64) (int, error) {
 func TestContainerCancelled(t *testing.T) {
 	s := newSandbox(t, host.Config{})
 	ctx, cancel := context.WithCancel(t.Context())
-	reads, stop, boom := 0, 0, error(nil)
+	reads, stop, boom, panics := 0, 0, error(nil), false
 	fs := &slowFS{directory(t, containers), func() error {
 		if reads++; reads == stop {
 			cancel()
+			if panics {
+				panic("a fault of the file system")
+			}
 			return boom
 		}
 		return nil
@@ -265,10 +268,53 @@ func TestContainerCancelled(t *testing.T) {
 	require.ErrorContains(t, err, "on fire")
 	boom = errors.New("bare")
 	require.ErrorIs(t, slice(t.Context()), fault.ErrIO)
-	boom = nil
+	boom, panics = nil, true
+	require.ErrorIs(t, slice(t.Context()), fault.ErrInternal)
+	panics = false
 	require.NoError(t, slice(t.Context()))
 	require.Zero(t, s.Files())
 	require.EqualValues(t, 1, s.Serial())
+}
+
+// TestContainerOutOfMemory reads chunks of every size in a guest of 16 MiB:
+// what it cannot hold is refused, or ends the instance and nothing else.
+func TestContainerOutOfMemory(t *testing.T) {
+	s := newSandbox(t, host.Config{Memory: 16 << 20})
+	fs := directory(t, t.TempDir())
+	good, err := s.OpenContainer(t.Context(), directory(t, containers), "ndim/2d.b2nd", host.ContainerOptions{})
+	require.NoError(t, err)
+	want, err := whole(t, good)
+	require.NoError(t, err)
+	refused := 0
+	for _, size := range []int{1 << 16, 1 << 18, 1 << 20, 1 << 22, 1 << 23, 1 << 25} {
+		spec := blosc2.Spec{Params: blosc.Params{Codec: blosc.LZ4, Level: 1, TypeSize: 1}, ChunkSize: size, Replace: true}
+		c, err := blosc2.CreateSChunk(t.Context(), fs, "s", spec, blosc2.Options{})
+		require.NoError(t, err)
+		data := bytes.Repeat([]byte("0123456789abcdef"), size/16)
+		require.NoError(t, c.Append(t.Context(), data))
+		require.NoError(t, c.Close())
+		boxed, err := s.OpenContainer(t.Context(), fs, "s", host.ContainerOptions{})
+		require.NoError(t, err)
+		got, err := boxed.Chunk(t.Context(), 0, nil)
+		if err != nil {
+			refused++
+			require.Contains(t, []fault.Code{fault.CodeLimit, fault.CodeInternal}, fault.CodeOf(err), err)
+		} else {
+			require.True(t, bytes.Equal(data, got))
+		}
+		some, err := boxed.Slice(t.Context(), []blosc2.Span{{Start: int64(size) - 16, Stop: int64(size)}}, nil)
+		if err == nil {
+			require.Equal(t, data[:16], some)
+		}
+		require.NoError(t, boxed.Close())
+		b, err := whole(t, good)
+		require.NoError(t, err)
+		require.Equal(t, want, b)
+	}
+	t.Log("refused", refused, "instances", s.Serial())
+	require.Positive(t, refused)
+	require.NoError(t, good.Close())
+	require.Zero(t, s.Files())
 }
 
 // TestContainersAgreeOnDamage changes a few bytes of containers that the peer
