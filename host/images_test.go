@@ -17,11 +17,6 @@ import (
 	"github.com/gridhold/gridhold/sdk/image"
 )
 
-// kinds are the errors of the manifest.
-var kinds = map[string]error{
-	"truncated-header": fault.ErrCorrupt, "truncated-data": fault.ErrCorrupt, "bad-header": fault.ErrCorrupt, "unsupported-mode": fault.ErrUnsupported,
-}
-
 // TestGoldenImages reads every image of testdata in the sandbox, from files
 // and from a store, by its hash. Damaged ones are refused as natively, in a
 // memory of 400 MiB and in two seconds.
@@ -39,10 +34,11 @@ func TestGoldenImages(t *testing.T) {
 			began := time.Now()
 			r, err := files.Open(t.Context(), f.File)
 			if kind, refused := strings.CutPrefix(f.Expect, "error:"); refused {
-				require.ErrorIs(t, err, kinds[kind], f.File)
+				require.ErrorContains(t, err, strings.ReplaceAll(kind, "-", " "))
 				require.Less(t, time.Since(began), 2*time.Second, f.File)
 				_, want := native.Open(t.Context(), f.File)
-				require.Equal(t, want.Error(), err.Error())
+				require.EqualError(t, err, want.Error())
+				require.Equal(t, fault.CodeOf(want), fault.CodeOf(err))
 				continue
 			}
 			require.NoError(t, err, f.File)
