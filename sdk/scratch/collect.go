@@ -27,11 +27,10 @@ func Collect(ctx context.Context, fs storage.FS, directory string, budget int64,
 	if c.Removed, err = sweep(ctx, fs, directory, suffix); err != nil {
 		return c, err
 	}
-	d, err := survey(ctx, fs, directory, "", o)
+	d, err := survey(ctx, fs, directory, "")
 	if err != nil {
 		return c, err
 	}
-	defer d.close()
 	for _, n := range d {
 		c.Taken += n.takes
 	}

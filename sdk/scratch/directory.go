@@ -76,11 +76,10 @@ func (b *builder) directoryLocked(ctx context.Context, fs storage.FS, dir string
 		return nil, err
 	}
 	name := join(dir, b.fileName())
-	d, err := survey(ctx, fs, dir, name, b.o)
+	d, err := survey(ctx, fs, dir, name)
 	if err != nil {
 		return nil, err
 	}
-	defer d.close()
 
 	var shelf *fileShelf
 	var donors []*donor
@@ -109,8 +108,9 @@ func (b *builder) directoryLocked(ctx context.Context, fs storage.FS, dir string
 	}
 	if shelf != nil {
 		quota, err := d.room(ctx, fs, budget, shelf.header)
+		quota = max(quota, 0)
 		if err == nil {
-			err = b.cut(shelf, quota)
+			err = b.cut(ctx, shelf, quota)
 		}
 		if err == nil {
 			err = roomFor(shelf.layout, budget-shelf.overhead(), dir)
@@ -154,7 +154,7 @@ func (*hollow) Error() string { return "no room" }
 
 // cut gives back what a file has beyond a quota, if nobody else uses it, and
 // notes the quota: the largest of those who use the file.
-func (b *builder) cut(f *fileShelf, quota int64) error {
+func (b *builder) cut(ctx context.Context, f *fileShelf, quota int64) error {
 	if err := f.unlock(); err != nil {
 		return err
 	}
@@ -175,7 +175,7 @@ func (b *builder) cut(f *fileShelf, quota int64) error {
 		return err
 	}
 	// Nobody removes it meanwhile: the directory is locked.
-	f.unlock, err = lock(context.Background(), f.f, lockInUse, storage.LockShared, b.o.Clock)
+	f.unlock, err = lock(ctx, f.f, lockInUse, storage.LockShared, b.o.Clock)
 	return err
 }
 

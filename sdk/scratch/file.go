@@ -252,14 +252,10 @@ func (s *fileShelf) loadFirst(r run, dst []byte, off int64) (bool, error) {
 		if !s.holds(r, known, w) {
 			return false, nil
 		}
-		whole := dst
+		whole, at := dst, off
 		if !s.trusted && int64(len(dst)) < r.bytes {
-			whole = s.buffer(r)
+			whole, at = s.buffer(r), 0
 			defer s.giveBack(whole)
-		}
-		at := off
-		if int64(len(whole)) == r.bytes {
-			at = 0
 		}
 		before, after, err := s.between(whole, r, at)
 		if err != nil {

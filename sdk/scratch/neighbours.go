@@ -14,28 +14,24 @@ import (
 
 // neighbour is another scratch of a directory.
 type neighbour struct {
-	*opened
-	takes int64 // bytes that it may grow to while it is in use, else those it takes
-	used  int64 // when it was last, ns since 1970
-	inUse bool
-	donor *donor // nil: it is none
+	*header // nil: it is damaged
+	name    string
+	takes   int64 // bytes that it may grow to while it is in use, else those it takes
+	used    int64 // when it was last, ns since 1970
+	inUse   bool
+	donor   *donor // nil: it is none
 }
 
 // neighbours are all others of a directory, those first that were used longest
-// ago. They are open, but not in use by whoever looks.
+// ago.
 type neighbours []*neighbour
 
 // survey looks at all scratches of a directory but one.
-func survey(ctx context.Context, fs storage.FS, dir, except string, o Options) (d neighbours, err error) {
+func survey(ctx context.Context, fs storage.FS, dir, except string) (d neighbours, err error) {
 	names, err := fs.List(ctx, dir)
 	if err != nil {
 		return nil, err
 	}
-	defer func() {
-		if err != nil {
-			d.close()
-		}
-	}()
 	for _, base := range names {
 		name := join(dir, base)
 		if !strings.HasSuffix(base, suffix) || name == except {
@@ -44,63 +40,54 @@ func survey(ctx context.Context, fs storage.FS, dir, except string, o Options) (
 		f, err := fs.Open(ctx, name, readWrite)
 		if err != nil {
 			if err := storage.Ended(ctx, name); err != nil {
-				return d, err
+				return nil, err
 			}
 			continue // it is gone by now, or nothing that could be ours
 		}
-		if !isOurs(f) {
-			f.Close()
-			continue
+		if isOurs(f) {
+			n := &neighbour{name: name}
+			err = n.look(f)
+			d = append(d, n)
 		}
-		n, err := look(f, name)
-		if err != nil {
-			f.Close()
-			return d, err
+		if err := errors.Join(err, f.Close()); err != nil {
+			return nil, err
 		}
-		d = append(d, n)
 	}
 	slices.SortFunc(d, func(a, b *neighbour) int { return cmp.Compare(a.used, b.used) })
 	return d, nil
 }
 
 // look finds out what a scratch takes and whether it is in use.
-func look(f storage.File, name string) (*neighbour, error) {
-	n := &neighbour{opened: &opened{name: name, ours: true, f: f}}
+func (n *neighbour) look(f storage.File) error {
 	info, err := f.Stat()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	n.takes = info.Allocated
-	n.header, n.bad = readHeader(f, name)
-	if n.takes == 0 {
+	if n.takes = info.Allocated; n.takes == 0 {
 		n.takes = info.Size
 	}
 	alone, err := f.LockRange(lockInUse, storage.LockExclusive)
+	n.inUse = errors.Is(err, fault.ErrLocked)
 	switch {
 	case err == nil:
-		if err := alone(); err != nil {
-			return nil, err
-		}
-	case errors.Is(err, fault.ErrLocked):
-		n.inUse = true
-	default:
-		return nil, err
+		err = alone()
+	case n.inUse:
+		err = nil
 	}
-	if n.header != nil {
-		s := fileShelf{header: n.header, f: f}
-		used, _ := s.number(atUsed) // what cannot be read goes first
-		n.used = int64(used)
-		if quota, err := s.number(atQuota); n.inUse && err == nil {
-			n.takes = max(n.takes, n.overhead()+min(int64(quota), n.bytes))
-		}
+	if err != nil {
+		return err
 	}
-	return n, nil
-}
-
-func (d neighbours) close() {
-	for _, n := range d {
-		n.f.Close() // nothing was written
+	if n.header, err = readHeader(f, n.name); err != nil {
+		n.header = nil
+		return nil
 	}
+	s := fileShelf{header: n.header, f: f}
+	used, _ := s.number(atUsed) // what cannot be read goes first
+	n.used = int64(used)
+	if quota, err := s.number(atQuota); n.inUse && err == nil {
+		n.takes = max(n.takes, n.overhead()+min(int64(quota), n.bytes))
+	}
+	return nil
 }
 
 // shares reports whether a neighbour holds any of some files.

@@ -34,7 +34,6 @@ func (b *builder) openFilled(ctx context.Context, fs storage.FS, name string) (*
 type opened struct {
 	*header // nil: it is none that can be gone on with
 	ours    bool
-	bad     error // what is wrong with the header of one of ours
 	size    int64
 	name    string
 	f       storage.File
@@ -98,7 +97,7 @@ func use(ctx context.Context, f storage.File, name string, o Options) (*opened, 
 		if k := fault.CodeOf(err); k != fault.CodeCorrupt && k != fault.CodeUnsupported {
 			return nil, errors.Join(err, unlock())
 		}
-		return &opened{name: name, ours: true, bad: err, f: f, unlock: unlock, size: page}, nil
+		return &opened{name: name, ours: true, f: f, unlock: unlock, size: page}, nil
 	}
 	info, err := f.Stat()
 	if err == nil && info.Size < h.size() && !o.ReadOnly {

@@ -1,6 +1,8 @@
 package scratch
 
 import (
+	"hash/fnv"
+
 	"github.com/gridhold/gridhold/sdk/fault"
 	"github.com/gridhold/gridhold/sdk/storage"
 )
@@ -109,6 +111,7 @@ func bootNumber(name string) uint64 {
 	if name == "" {
 		return bootMixed
 	}
-	low, high := uint64(storage.UpdateCRC(0, []byte(name))), uint64(storage.UpdateCRC(1, []byte(name)))
-	return min(max(high<<32|low, 1), bootMixed-1)
+	h := fnv.New64a()
+	h.Write([]byte(name))
+	return min(max(h.Sum64(), 1), bootMixed-1)
 }
