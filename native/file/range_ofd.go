@@ -3,6 +3,8 @@
 package file
 
 import (
+	"errors"
+
 	"golang.org/x/sys/unix"
 
 	"github.com/gridhold/gridhold/sdk/storage"
@@ -18,6 +20,9 @@ func lockRange(fd uintptr, off int64, m storage.LockMode) (held bool, err error)
 	err = setLock(fd, off, kind)
 	if err == unix.EAGAIN || err == unix.EACCES {
 		return false, nil
+	}
+	if err == unix.EINVAL {
+		err = errors.ErrUnsupported // a kernel that does not know them
 	}
 	return err == nil, err
 }
