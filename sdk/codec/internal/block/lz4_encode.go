@@ -2,7 +2,6 @@ package block
 
 import (
 	"encoding/binary"
-	"math/bits"
 	"sync"
 )
 
@@ -39,46 +38,45 @@ func AppendLZ4Fast(dst, src []byte, start, stride int) []byte {
 	if len(src) < lz4Near64K {
 		t := lz4Tables16.Get().(*lz4Table[uint16])
 		defer lz4Tables16.Put(t)
-		n := t.fast(out, src, start, stride, uint(64-min(bits.Len(uint(len(src))), lz4NearBits)), false)
-		return dst[:head+n]
+		return dst[:head+t.fast(out, src, start, stride)]
 	}
 	t := lz4Tables32.Get().(*lz4Table[uint32])
 	defer lz4Tables32.Put(t)
-	n := t.fast(out, src, start, stride, 64-lz4FarBits, true)
-	return dst[:head+n]
+	return dst[:head+t.fast(out, src, start, stride)]
 }
 
 // lz4Table is positions by hash.
 type lz4Table[T uint16 | uint32] [1 << lz4NearBits]T
 
-// lz4Hash is the place of a word in a table of 1<<(64-shift): by its first
-// four bytes, or in long inputs by five, among which four are found too soon.
-func lz4Hash(word uint64, shift uint, long bool) int {
-	if long {
-		return int(word<<24*889523592379>>shift) & (1<<lz4NearBits - 1)
+// slot is the place of a word: by its first four bytes, or in long inputs by
+// five, among which four are found too soon. Which it is, is known when this
+// is compiled.
+func (t *lz4Table[T]) slot(word uint64) *T {
+	if uint64(^T(0)) > 1<<16 {
+		return &t[word<<24*889523592379>>(64-lz4FarBits)]
 	}
-	return int(word*2654435761<<32>>shift) & (1<<lz4NearBits - 1)
+	return &t[word*2654435761<<32>>(64-lz4NearBits)]
 }
 
 // fast writes src[start:] to dst, which has room for it, and returns how much
 // it wrote.
-func (t *lz4Table[T]) fast(dst, src []byte, start, stride int, shift uint, long bool) int {
-	clear(t[:1<<(64-shift)])
+func (t *lz4Table[T]) fast(dst, src []byte, start, stride int) int {
+	clear(t[:])
 	last := len(src) - lz4Tail // where a match may begin
 	end := len(src) - lz4Last  // to where it may reach
 	from, out := start, 0
 	if start <= last {
 		for i := max(0, start-lz4Far); i <= start-8; i += 3 {
-			t[lz4Hash(binary.LittleEndian.Uint64(src[i:]), shift, long)] = T(i)
+			*t.slot(binary.LittleEndian.Uint64(src[i:])) = T(i)
 		}
-		t[lz4Hash(binary.LittleEndian.Uint64(src[start:]), shift, long)] = T(start)
+		*t.slot(binary.LittleEndian.Uint64(src[start:])) = T(start)
 	}
 	step, missed := 1, stride<<6
 	for at := start + 1; at <= last; {
 		word := binary.LittleEndian.Uint64(src[at:])
-		h := lz4Hash(word, shift, long)
-		seen := int(t[h])
-		t[h] = T(at)
+		h := t.slot(word)
+		seen := int(*h)
+		*h = T(at)
 		if uint32(word) != binary.LittleEndian.Uint32(src[seen:]) || at-seen > lz4Far {
 			at += step
 			step = missed >> 6
@@ -99,11 +97,11 @@ func (t *lz4Table[T]) fast(dst, src []byte, start, stride int, shift uint, long 
 			}
 			// What repeats often repeats from near the end of a match, and
 			// what comes next often was seen too.
-			t[lz4Hash(binary.LittleEndian.Uint64(src[at-2:]), shift, long)] = T(at - 2)
+			*t.slot(binary.LittleEndian.Uint64(src[at-2:])) = T(at - 2)
 			word := binary.LittleEndian.Uint64(src[at:])
-			h := lz4Hash(word, shift, long)
-			seen = int(t[h])
-			t[h] = T(at)
+			h := t.slot(word)
+			seen = int(*h)
+			*h = T(at)
 			if uint32(word) != binary.LittleEndian.Uint32(src[seen:]) || at-seen > lz4Far {
 				break
 			}
