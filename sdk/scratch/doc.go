@@ -30,6 +30,12 @@
 //	STATE       u64 a run: {state 2, generation 14, CRC-32C 32, check 16}
 //	DATA        the runs, each on a page: images one after another. It begins on a mebibyte if it is that long
 //
+// In a directory, the file's name is its fingerprint in hexadecimal digits:
+// FNV-1a of 128 bits, of numbers in LEB128: the layout; for each key the length
+// of its name and the name, then 0 and the run length if it was named whole, or
+// else how many images are held, the lesser of that and the run length, and the
+// first and the count of each stretch of them.
+//
 // It is laid out for all locations and sparse; a budget cuts it short, so one
 // file serves every budget.
 //
