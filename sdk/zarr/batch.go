@@ -24,7 +24,7 @@ func (a *Array) RetrieveSubchunks(ctx context.Context, idxs [][]int64, o ReadOpt
 	}
 	out := make([][]byte, len(idxs))
 	if !a.byRange || a.meta.elem.variable || a.meta.codecs.order != nil {
-		return whole(out, parallel(len(idxs), chunksAtOnce, func(i int) (err error) {
+		return whole(out, parallel(len(idxs), a.atOnce(), func(i int) (err error) {
 			out[i], err = a.RetrieveSubchunk(ctx, idxs[i], o)
 			return err
 		}))
@@ -37,7 +37,7 @@ func (a *Array) RetrieveSubchunks(ctx context.Context, idxs [][]int64, o ReadOpt
 		out[i] = make([]byte, n)
 	}
 	shards := byShard(places)
-	return whole(out, parallel(len(shards), chunksAtOnce, func(k int) error {
+	return whole(out, parallel(len(shards), a.atOnce(), func(k int) error {
 		return a.batchOfShard(ctx, shards[k], places, out, o)
 	}))
 }

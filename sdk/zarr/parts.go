@@ -130,9 +130,16 @@ func (r reader) partError(err error, ref shardRef, p part) error {
 	return &fault.Error{Format: "zarr", Item: what, Off: p.r.Off, Err: err}
 }
 
-// chunksAtOnce is how many chunks of a region are on their way at a time.
-// More than there are processors: a cold shard waits for its index first.
-const chunksAtOnce = 16
+// atOnce is how many chunks of a region or of a batch are on their way at a
+// time. More than there are processors: a cold shard waits for its index first.
+// A shard brings several requests, a chunk that is none just one, so there
+// are as many requests as a store has under way.
+func (a *Array) atOnce() int {
+	if a.shards == nil {
+		return 32
+	}
+	return 16
+}
 
 // parallel calls f for 0 to n-1, at most width at a time, and returns the
 // first failure. After a failure no further call is started.

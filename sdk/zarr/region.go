@@ -112,7 +112,7 @@ func (a *Array) eachChunk(start, stop []int64, f func(idx, lo, hi, at []int64) e
 		count[i] = a.meta.grid.find(i, stop[i]-1) - first[i] + 1
 	}
 	chunks, _ := product(count...)
-	return parallel(int(chunks), chunksAtOnce, func(k int) error {
+	return parallel(int(chunks), a.atOnce(), func(k int) error {
 		idx := make([]int64, axes)
 		unravel(int64(k), count, idx)
 		for i := range idx {

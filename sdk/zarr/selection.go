@@ -49,7 +49,7 @@ func (a *Array) RetrieveSelection(ctx context.Context, axes []Along, o ReadOptio
 	}
 	total, _ := product(groups...)
 	target := cOrder(out, counts, a.meta.elem.size)
-	err = parallel(int(total), chunksAtOnce, func(k int) error {
+	err = parallel(int(total), a.atOnce(), func(k int) error {
 		at := make([]int64, len(runs))
 		unravel(int64(k), groups, at)
 		pick := make([]run, len(runs))
