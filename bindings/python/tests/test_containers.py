@@ -239,6 +239,25 @@ def test_locked_increments(tmp_path):
         assert int.from_bytes(s[0], "little") == 80
 
 
+def test_holder_passes_those_who_wait(tmp_path):
+    """Calls that wait for the lock take memory, which the holder must not have to wait for."""
+    path = tmp_path / "c.b2nd"
+    gridhold.asarray(np.arange(100), urlpath=path).close()
+    with gridhold.open(path, mode="a", locking=True, memory=32 << 20) as holder, gridhold.open(path, locking=True, memory=32 << 20) as other:
+        found = []
+        with holder.holding_lock() as held:
+            threads = [threading.Thread(target=lambda: found.append(other.verify()["damaged"])) for _ in range(4)]
+            for t in threads:
+                t.start()
+            while len(holder._core.runtime.guest()._under_way) < 4:
+                time.sleep(0.001)
+            held[0] = 5
+            assert held[0] == 5 and not found
+        for t in threads:
+            t.join()
+        assert found == [[]] * 4 and other[0] == 5
+
+
 def test_lock_timeout(tmp_path):
     path = tmp_path / "c.b2nd"
     with gridhold.zeros((2,), urlpath=path, locking=True) as holder:

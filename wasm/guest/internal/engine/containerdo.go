@@ -40,6 +40,7 @@ func (e *Engine) parseDeed(q *request, req []byte) fault.Code {
 	if q.at == nil {
 		return fault.CodeClosed
 	}
+	q.urgent = q.at.endHold != nil
 	switch d.do {
 	case "verify", "compact", "put", "to_b2z":
 		q.weight = e.memory / 2

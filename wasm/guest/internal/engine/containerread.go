@@ -26,6 +26,7 @@ func (e *Engine) parseContainer(q *request, r *wire.Reader) fault.Code {
 	if q.at == nil {
 		return fault.CodeClosed
 	}
+	q.urgent = q.at.endHold != nil
 	h := frameOf(q.at.container).Header()
 	q.weight = someBytes + 2*max(int64(h.ChunkSize), 0)
 	switch what := q.flags &^ wire.ReadLittle; {

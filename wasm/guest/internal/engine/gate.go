@@ -30,8 +30,11 @@ type ticket struct {
 }
 
 // enter returns the weight that leave has to be told. A weight over the
-// limit is let in alone.
+// limit is let in alone, none at once.
 func (g *gate) enter(ctx context.Context, weight int64) (int64, error) {
+	if weight == 0 {
+		return 0, nil
+	}
 	weight = min(weight, g.limit)
 	if g.waiting.Load() == 0 {
 		if g.running.Add(weight)+g.pinned.Load() <= g.limit {

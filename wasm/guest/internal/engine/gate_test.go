@@ -68,3 +68,22 @@ func TestResultsFillMemory(t *testing.T) {
 	_, _, err = f.call(e, wire.KindReadRegion, append(read(array, 0, 0, 0), le.AppendUint64(nil, 64)...))
 	require.ErrorIs(t, err, fault.ErrLimit, "a region that could never fit")
 }
+
+// TestGateUrgent: what weighs nothing passes those that wait.
+func TestGateUrgent(t *testing.T) {
+	g := gate{limit: 10}
+	_, err := g.enter(t.Context(), 10)
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	left := make(chan error, 1)
+	go func() {
+		_, err := g.enter(ctx, 5)
+		left <- err
+	}()
+	until(t, func() bool { return g.waiting.Load() == 1 })
+	weight, err := g.enter(t.Context(), 0)
+	require.NoError(t, err)
+	g.leave(weight)
+	cancel()
+	require.ErrorIs(t, <-left, context.Canceled)
+}

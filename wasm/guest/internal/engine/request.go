@@ -30,7 +30,10 @@ type request struct {
 	name      string           // of a metalayer
 	pictures  *picturesRequest // of all that is about images
 
-	weight int64    // bytes that it may take
+	weight int64 // bytes that it may take
+	// urgent requests do not wait for others to end: those may wait for the
+	// lock that this one gives back, or needs no more of.
+	urgent bool
 	room   [4]int64 // where index lies, if it fits
 }
 
@@ -51,6 +54,8 @@ type storePlace struct {
 	URL                string
 	ForbiddenIsMissing bool
 	NoSuffix           bool
+	Gap, MaxMerged     int64  // as in storage.HTTPOptions
+	Parallel           int    // the same
 	Zip                string // key of the archive; "": none
 }
 
@@ -58,6 +63,8 @@ type storePlace struct {
 func (p *storePlace) parse(s *rawjson.Members) bool {
 	p.Kind, p.ID, p.URL = s.String("kind", ""), uint32(s.Int("id", 0, math.MaxUint32, 0)), s.String("url", "")
 	p.ForbiddenIsMissing, p.NoSuffix, p.Zip = s.Bool("forbidden_is_missing"), s.Bool("no_suffix"), s.String("zip", "")
+	p.Gap, p.MaxMerged = s.Int("gap", -1, math.MaxInt64, 0), s.Int("max_merged", 0, math.MaxInt64, 0)
+	p.Parallel = int(s.Int("parallel", 0, mostParallel, 0))
 	return s.Err() == nil && (p.Kind == "host" || p.Kind == "http" && p.URL != "")
 }
 
@@ -80,7 +87,7 @@ func (e *Engine) parse(q *request, kind uint32, req []byte) fault.Code {
 		}
 		return 0
 	case wire.KindClose:
-		q.handle = r.U32()
+		q.handle, q.urgent = r.U32(), true
 		return closedUnless(&r, e.known(q.handle))
 	case wire.KindCacheNew:
 		q.handle = r.U32()

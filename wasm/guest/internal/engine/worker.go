@@ -43,7 +43,11 @@ func (e *Engine) serve(w *worker) {
 
 // run carries out one operation and makes its result final.
 func (e *Engine) run(op *Operation) {
-	weight, err := e.gate.enter(op, op.request.weight)
+	weight := op.request.weight
+	if op.request.urgent {
+		weight = 0
+	}
+	weight, err := e.gate.enter(op, weight)
 	if err != nil {
 		e.end(op, answer{}, err, false)
 		return
