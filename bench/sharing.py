@@ -95,10 +95,6 @@ def serve():
         out.flush()
 
 
-# How many appends are measured: about as long for each.
-APPENDS = {"gridhold": 6000, "python-blosc2": 800}
-
-
 class Worker:
     def __init__(self, command):
         self.p = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -182,9 +178,8 @@ def main():
                     for w in ws[:n]:
                         w.ask(op="open", path=str(path), write=True, locking=True)
                     start = time.perf_counter()
-                    count = APPENDS[side] // n
                     for w in ws[:n]:
-                        w.send(op="append", count=count, rows=100)
+                        w.send(op="append", count=1600 // n, rows=100)
                     done = sum(w.answer()["count"] for w in ws[:n])
                     note(case, side, done / (time.perf_counter() - start))
                     if blosc2.open(str(path)).shape[0] != done:
