@@ -128,13 +128,16 @@ func (s source) short(off, want, got int64) error {
 }
 
 // maxGap is how many bytes between two ranges are read rather than asked
-// around. Kept small: it is for what writers leave between subchunks, not
-// for remote stores, which have a rule of their own.
+// around. Kept small: it is for what writers leave between subchunks.
 const maxGap = 512
 
 // read returns ranges of the object, which are in order of their offsets.
 // Neighbours are read as one and share a buffer: buf, if they are all
 // neighbours and it is not nil. Who gives a buf gets it back, grown perhaps.
+//
+// A store that cannot read into a buffer gets the ranges as they are: a remote
+// one has its own rule for gaps, and a largest request that is not to be
+// exceeded by what was joined here.
 func (s source) read(ctx context.Context, rs []storage.Range, buf *[]byte) ([][]byte, error) {
 	out := make([][]byte, len(rs))
 	if s.store == nil {
@@ -143,10 +146,11 @@ func (s source) read(ctx context.Context, rs []storage.Range, buf *[]byte) ([][]
 		}
 		return out, nil
 	}
+	_, join := s.store.(storage.BufferReader)
 	var joined []storage.Range
 	first := make([]int, 0, len(rs)) // of the ranges that a joined one covers
 	for i, r := range rs {
-		if k := len(joined) - 1; k >= 0 && r.Off >= joined[k].Off && r.Off <= joined[k].Off+joined[k].Len+maxGap {
+		if k := len(joined) - 1; join && k >= 0 && r.Off >= joined[k].Off && r.Off <= joined[k].Off+joined[k].Len+maxGap {
 			joined[k].Len = max(joined[k].Len, r.Off+r.Len-joined[k].Off)
 			continue
 		}

@@ -21,6 +21,7 @@ func (e *Engine) tracedStore(p *storePlace, t storage.Trace) storage.Store {
 	if p.Kind == "http" {
 		st = storage.NewHTTP(fetcher{e}, p.URL, storage.HTTPOptions{
 			Clock: clock{e}, ForbiddenIsMissing: p.ForbiddenIsMissing, NoSuffix: p.NoSuffix, Trace: t,
+			Gap: p.Gap, MaxMerged: p.MaxMerged, Parallel: p.Parallel,
 		})
 	}
 	if p.Zip == "" {
@@ -28,6 +29,10 @@ func (e *Engine) tracedStore(p *storePlace, t storage.Trace) storage.Store {
 	}
 	return &archive{inner: st, key: p.Zip, o: zip.Options{Directory: e.memory / 16, Member: e.memory / 4, Keep: e.memory / 16}}
 }
+
+// mostParallel bounds the requests that a host may want under way: each pins
+// what it reads into.
+const mostParallel = 1024
 
 // archive is a zip.Store that is opened when it is first read.
 type archive struct {

@@ -145,3 +145,39 @@ func TestTrace(t *testing.T) {
 	_, kept = opens(t, f, e, store+`}`)
 	require.NotContains(t, string(answered(t, f, e, wire.KindCacheStats, u32s(kept))), "cost")
 }
+
+// TestHTTPOptions: how ranges become requests is the host's to say.
+func TestHTTPOptions(t *testing.T) {
+	objects := map[string][]byte{}
+	for _, key := range []string{"zarr.json", "c/0", "c/1", "c/2"} {
+		b, _, err := storage.ReadAll(t.Context(), shards(), key, 1<<20)
+		require.NoError(t, err)
+		objects[key] = b
+	}
+	f := newFake(t)
+	e := New(f)
+	open := func(options string) []byte {
+		return []byte(`{"store":{"kind":"http","url":"` + storagetest.OriginURL + `"` + options + `},"path":"","node":"array"}`)
+	}
+	for options, most := range map[string]int{
+		``:                                1, // what is a subchunk apart is read in one request
+		`,"gap":4`:                        1,
+		`,"gap":0`:                        1,
+		`,"gap":-1`:                       2,
+		`,"gap":1`:                        2,
+		`,"gap":1000`:                     1,
+		`,"max_merged":1`:                 2,
+		`,"max_merged":1000,"parallel":1`: 1,
+	} {
+		server := storagetest.NewOrigin(objects)
+		f.http = server
+		array, cache := opens(t, f, e, string(open(options)))
+		answered(t, f, e, wire.KindReadSubchunk, read(array, cache, 0, 0))
+		before := len(server.Requests())
+		answered(t, f, e, wire.KindReadSubchunks, batch(array, cache, 0, 0, 2))
+		require.Equal(t, most, len(server.Requests())-before, options)
+	}
+	for _, options := range []string{`,"gap":-2`, `,"max_merged":-1`, `,"parallel":1025`, `,"parallel":0.5`, `,"gap":"1"`} {
+		refused(t, f, fault.CodeInvalid, e, wire.KindOpen, open(options))
+	}
+}
