@@ -87,10 +87,10 @@ func TestGoldenTables(t *testing.T) {
 		require.Len(t, want, table.Rows)
 		for _, read := range []func(each func(image.TableRow) error) (image.TableInfo, error){
 			func(each func(image.TableRow) error) (image.TableInfo, error) {
-				return s.ReadTable(t.Context(), fs, table.File, image.TableOptions{}, each)
+				return s.ReadTable(t.Context(), fs, table.File, table.File, image.TableOptions{}, each)
 			},
 			func(each func(image.TableRow) error) (image.TableInfo, error) {
-				return s.ReadTableObject(t.Context(), st, table.File, image.TableOptions{}, each)
+				return s.ReadTableObject(t.Context(), st, table.File, table.File, image.TableOptions{}, each)
 			},
 		} {
 			var rows []image.TableRow
@@ -125,14 +125,14 @@ func TestTableInParts(t *testing.T) {
 	defer fs.Close()
 	s := newSandbox(t, host.Config{Memory: 32 << 20})
 	n := int64(0)
-	_, err = s.ReadTable(t.Context(), fs, "p.star", image.TableOptions{}, func(r image.TableRow) error {
+	_, err = s.ReadTable(t.Context(), fs, "p.star", "particles", image.TableOptions{}, func(r image.TableRow) error {
 		require.Equal(t, n, r.Row)
 		require.Equal(t, image.ImageLocation{Key: "a.mrcs", Index: 6}, r.ImageLocation)
 		n++
 		return nil
 	})
 	require.ErrorIs(t, err, fault.ErrInvalid)
-	require.Contains(t, err.Error(), "line 60004")
+	require.Contains(t, err.Error(), "particles at line 60004")
 	require.EqualValues(t, rows, n)
 }
 

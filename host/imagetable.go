@@ -13,26 +13,26 @@ import (
 )
 
 // ReadTable reads the table of images of that name in a file system, as
-// [image.ReadTable] does: each is called for every row, in order. The guest
-// reads the table in parts, and each time from its beginning, so that each
+// [image.ReadTable] does: each is called for every row, in order; title is the
+// name that stands in errors. The guest reads the table in parts, and each time from its beginning, so that each
 // of them has some hundred thousand rows: see Config.Memory.
-func (s *Sandbox) ReadTable(ctx context.Context, fs storage.FS, name string, o image.TableOptions, each func(image.TableRow) error) (image.TableInfo, error) {
-	return s.readTable(ctx, &Images{sandbox: s, fs: fs}, name, o, each)
+func (s *Sandbox) ReadTable(ctx context.Context, fs storage.FS, name, title string, o image.TableOptions, each func(image.TableRow) error) (image.TableInfo, error) {
+	return s.readTable(ctx, &Images{sandbox: s, fs: fs}, name, title, o, each)
 }
 
 // ReadTableObject is ReadTable of an object of a store.
-func (s *Sandbox) ReadTableObject(ctx context.Context, st storage.Store, key string, o image.TableOptions, each func(image.TableRow) error) (image.TableInfo, error) {
-	return s.readTable(ctx, &Images{sandbox: s, store: st}, key, o, each)
+func (s *Sandbox) ReadTableObject(ctx context.Context, st storage.Store, key, title string, o image.TableOptions, each func(image.TableRow) error) (image.TableInfo, error) {
+	return s.readTable(ctx, &Images{sandbox: s, store: st}, key, title, o, each)
 }
 
-func (s *Sandbox) readTable(ctx context.Context, where *Images, name string, o image.TableOptions, each func(image.TableRow) error) (info image.TableInfo, err error) {
+func (s *Sandbox) readTable(ctx context.Context, where *Images, name, title string, o image.TableOptions, each func(image.TableRow) error) (info image.TableInfo, err error) {
 	at, free, err := where.place()
 	if err != nil {
 		return info, err
 	}
 	defer free()
 	for first := int64(0); ; {
-		p, err := s.tablePart(ctx, at, name, o, first)
+		p, err := s.tablePart(ctx, at, name, title, o, first)
 		if err != nil {
 			return info, err
 		}
@@ -60,14 +60,15 @@ func (s *Sandbox) readTable(ctx context.Context, where *Images, name string, o i
 }
 
 // tablePart asks for the rows from one on.
-func (s *Sandbox) tablePart(ctx context.Context, at imagePlace, name string, o image.TableOptions, first int64) (*tablePart, error) {
+func (s *Sandbox) tablePart(ctx context.Context, at imagePlace, name, title string, o image.TableOptions, first int64) (*tablePart, error) {
 	req, err := json.Marshal(struct {
 		imagePlace
 		Key    string `json:"key"`
+		Title  string `json:"title"`
 		Column string `json:"column,omitempty"`
 		Clean  bool   `json:"clean,omitempty"`
 		First  int64  `json:"first"`
-	}{at, name, o.Column, o.Clean, first})
+	}{at, name, title, o.Column, o.Clean, first})
 	if err != nil {
 		return nil, fault.New(fault.ErrInvalid, "sandbox", "", err.Error())
 	}

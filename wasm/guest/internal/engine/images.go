@@ -15,6 +15,7 @@ import (
 type picturesRequest struct {
 	files imagesPlace
 	key   string
+	title string // of a table, in errors
 	first int64
 	count int64
 	table image.TableOptions
@@ -77,6 +78,7 @@ func (e *Engine) parseImages(q *request, req []byte) fault.Code {
 	case wire.KindImagesOpen, wire.KindTableRead:
 		m := rawjson.MembersOf(req)
 		p.key = m.String("key", "")
+		p.title = m.String("title", p.key)
 		p.first, p.count = m.Int("first", 0, math.MaxInt64, 0), m.Int("count", 0, math.MaxInt64, math.MaxInt64)
 		p.table = image.TableOptions{Column: m.String("column", ""), Clean: m.Bool("clean")}
 		if !p.files.parse(m) {

@@ -26,10 +26,10 @@ func (e *Engine) tableRead(ctx context.Context, p *picturesRequest) (_ answer, e
 	defer func() { err = errors.Join(err, f.Close()) }()
 	rows := rowsOf{first: p.first, most: min(p.count, max(1, e.memory/16/wire.RowSize)), places: map[string]uint32{}}
 	text := io.NewSectionReader(f, 0, math.MaxInt64)
-	rows.info, rows.failure = image.ReadTable(ctx, text, p.key, p.table, func(r image.TableRow) error {
+	rows.info, rows.failure = image.ReadTable(ctx, text, p.title, p.table, func(r image.TableRow) error {
 		if r.Row&0xfff == 0 {
 			if err := ctx.Err(); err != nil {
-				return fault.New(fault.ErrCancelled, "table", p.key, "")
+				return fault.New(fault.ErrCancelled, "table", p.title, "")
 			}
 		}
 		return rows.add(r)
