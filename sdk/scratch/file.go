@@ -14,9 +14,10 @@ import (
 // Bytes far behind the end of a scratch file that are locked for what they
 // stand for. The system frees the locks of a process that ends, however.
 const (
-	lockInUse = 1<<62 - 1 // shared: somebody uses the file; exclusive: it is being removed or cut
-	lockRun   = 1 << 61   // and the number of the run: it is being taken in
-	lockKey   = 1 << 60   // and the place of the key: it is getting another stamp
+	lockInUse   = 1<<62 - 1 // shared: somebody uses the file; exclusive: it is being removed or cut
+	lockReplace = 1<<62 - 2 // exclusive: another file is about to get its name
+	lockRun     = 1 << 61   // and the number of the run: it is being taken in
+	lockKey     = 1 << 60   // and the place of the key: it is getting another stamp
 )
 
 // fileShelf is a shelf in a file that processes share.

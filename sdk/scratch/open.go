@@ -65,16 +65,28 @@ func openScratch(ctx context.Context, fs storage.FS, name string, o Options) (*o
 			return nil, errors.Join(err, f.Close())
 		}
 		// Until we had the lock, it may have been removed or replaced.
-		there, err := fs.Stat(ctx, name)
-		here, herr := f.Stat()
-		if herr == nil && err == nil && there.Ino == here.Ino && there.Dev == here.Dev {
+		err = stillNamed(ctx, fs, name, f)
+		if err == nil {
 			return opened, nil
 		}
-		if err := errors.Join(opened.close(), herr, ignore(err, fault.ErrNotFound)); err != nil {
+		if err := errors.Join(ignore(err, fault.ErrExists), opened.close()); err != nil {
 			return nil, err
 		}
 	}
 	return nil, fault.New(fault.ErrLocked, "scratch", name, "others replace it all the time")
+}
+
+// stillNamed returns ErrExists unless a name leads to an open file.
+func stillNamed(ctx context.Context, fs storage.FS, name string, f storage.File) error {
+	here, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	there, err := fs.Stat(ctx, name)
+	if errors.Is(err, fault.ErrNotFound) || err == nil && (there.Ino != here.Ino || there.Dev != here.Dev) {
+		return fault.New(fault.ErrExists, "scratch", name, "the name leads to another file by now")
+	}
+	return err
 }
 
 // use takes the lock of who uses a file, and reads its header.
@@ -268,13 +280,8 @@ func removeUnused(ctx context.Context, fs storage.FS, name string, unfinished bo
 	}
 	defer unlock()
 	// The name may lead to another file by now, which is not ours to remove.
-	here, err := f.Stat()
-	if err != nil {
-		return false, err
-	}
-	there, err := fs.Stat(ctx, name)
-	if err != nil || there.Ino != here.Ino || there.Dev != here.Dev {
-		return false, ignore(err, fault.ErrNotFound)
+	if err := stillNamed(ctx, fs, name, f); err != nil {
+		return false, ignore(err, fault.ErrExists)
 	}
 	if err := fs.Remove(ctx, name); err != nil {
 		return false, ignore(err, fault.ErrNotFound)

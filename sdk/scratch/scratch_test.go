@@ -318,6 +318,33 @@ func TestResume(t *testing.T) {
 	}
 }
 
+// Of many who make or replace a scratch at once, all share one file.
+func TestMadeTogether(t *testing.T) {
+	d := newDesk(t, 16, 16)
+	d.write("a", 0, 8)
+	for _, locations := range [][]image.ImageLocation{images("a"), images("a", 1, 2), images("a", 3)} {
+		g := group(t, locations)
+		made := make(chan *ImageScratch)
+		for range 8 {
+			go func() {
+				s, err := CreateMappedFileImageScratch(ctx, g, d.fs, "scr", 1, Everything, d.raw, waiting)
+				if err != nil {
+					panic(err)
+				}
+				made <- s
+			}()
+		}
+		files := map[uint64]bool{}
+		for range 8 {
+			s := closing(t, <-made)
+			info, err := s.shelf.(*fileShelf).f.Stat()
+			require.NoError(t, err)
+			files[info.Ino] = true
+		}
+		require.Len(t, files, 1)
+	}
+}
+
 // A scratch of other locations at the same path is replaced, and gives what it
 // has; what is no scratch is left alone.
 func TestMappedReplaces(t *testing.T) {
