@@ -12,23 +12,18 @@ import (
 // change makes a new state of the frame and publishes it: all that do did, or
 // nothing. It begins with the state as it is, once the lock is held.
 func (f *frame) change(ctx context.Context, do func(d *draft) error) error {
-	g, leave, err := f.enterToWrite(ctx)
-	if err != nil {
-		return err
-	}
-	return first(f.about(f.changing(ctx, g, do)), leave())
+	return f.writing(ctx, func(g *grip) error { return f.changing(ctx, g, do) })
 }
 
-// enterToWrite is enter for who is going to write.
-func (f *frame) enterToWrite(ctx context.Context) (g *grip, leave func() error, err error) {
+// writing calls do with the lock that writing takes.
+func (f *frame) writing(ctx context.Context, do func(g *grip) error) error {
 	if _, err := f.state(); err != nil {
-		return nil, nil, err
+		return err
 	}
 	if !f.o.Write {
-		return nil, nil, fault.New(fault.ErrReadOnly, "blosc2", f.where.name, "not open for writing")
+		return fault.New(fault.ErrReadOnly, "blosc2", f.where.name, "not open for writing")
 	}
-	g, leave, err = f.enter(ctx, storage.LockExclusive)
-	return g, leave, f.about(err)
+	return f.locked(ctx, storage.LockExclusive, do)
 }
 
 // begun is a draft of the state as it is now. It needs the frame's lock,

@@ -60,11 +60,7 @@ func (s *SChunk) Compact(ctx context.Context) error {
 // renew writes the frame anew, with what change makes of it, and puts it in
 // the place of the old one in one step. change must leave chunks alone.
 func (f *frame) renew(ctx context.Context, change func(d *draft) error) error {
-	g, leave, err := f.enterToWrite(ctx)
-	if err != nil {
-		return err
-	}
-	return first(f.about(f.renewing(ctx, g, change)), leave())
+	return f.writing(ctx, func(g *grip) error { return f.renewing(ctx, g, change) })
 }
 
 func (f *frame) renewing(ctx context.Context, g *grip, change func(d *draft) error) error {

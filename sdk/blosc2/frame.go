@@ -64,35 +64,32 @@ func openFrame(ctx context.Context, where place, o Options) (*frame, error) {
 
 // begin loads the first view.
 func (f *frame) begin(ctx context.Context) error {
-	g, leave, err := f.enter(ctx, storage.LockShared)
-	if err != nil {
-		return err
-	}
-	err = f.patiently(ctx, func() error {
-		file, err := f.where.open(ctx, f.o.Write)
-		if err != nil {
+	err := f.locked(ctx, storage.LockShared, func(g *grip) error {
+		return f.patiently(ctx, func() error {
+			file, err := f.where.open(ctx, f.o.Write)
+			if err != nil {
+				return err
+			}
+			if err = f.look(file, g); err == nil {
+				f.view, err = load(ctx, &f.where, file, f.o.Limits)
+			}
+			if err != nil {
+				file.Close()
+			}
 			return err
-		}
-		if err = f.look(file, g); err == nil {
-			f.view, err = load(ctx, &f.where, file, f.o.Limits)
-		}
-		if err != nil {
-			file.Close()
-			return f.about(err)
-		}
-		return nil
+		})
 	})
 	if err == nil {
 		f.past.add(f.view)
 		f.head.over(ctx, &f.where, f.view.file)
 	}
-	return first(err, leave())
+	return err
 }
 
 // about says which file an error is about.
 func (f *frame) about(err error) error {
-	if err == nil {
-		return nil
+	if e, ok := err.(*fault.Error); err == nil || ok && e.Format == "blosc2" && e.Item == f.where.name {
+		return err
 	}
 	return &fault.Error{Format: "blosc2", Item: f.where.name, Off: -1, Err: err}
 }
@@ -115,11 +112,7 @@ func (f *frame) state() (*view, error) {
 // again, with the next state, if it fails or somebody wrote over what it was
 // reading.
 func (f *frame) read(ctx context.Context, do func(v *view) error) error {
-	g, leave, err := f.enter(ctx, storage.LockShared)
-	if err != nil {
-		return f.about(err)
-	}
-	return first(f.about(f.reading(ctx, g, do)), leave())
+	return f.locked(ctx, storage.LockShared, func(g *grip) error { return f.reading(ctx, g, do) })
 }
 
 func (f *frame) reading(ctx context.Context, g *grip, do func(v *view) error) error {
@@ -128,8 +121,11 @@ func (f *frame) reading(ctx context.Context, g *grip, do func(v *view) error) er
 			return err
 		}
 		err, again := f.try(ctx, g, do)
-		if !again || tries == patience {
+		if !again {
 			return err
+		}
+		if tries == patience {
+			return first(err, fault.New(fault.ErrStale, "frame", "", "it is written over faster than it can be read"))
 		}
 		if err != nil {
 			if ended := f.rest(ctx); ended != nil {

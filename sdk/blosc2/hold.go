@@ -10,7 +10,7 @@ import (
 
 // hold is a lock that is kept over several calls.
 type hold struct {
-	grip *grip
+	grip *grip // nil: the frame is not locked, and the hold holds nothing
 	name string
 
 	mu    sync.RWMutex // held shared by calls
@@ -45,13 +45,23 @@ func (f *frame) enter(ctx context.Context, m storage.LockMode) (g *grip, leave f
 
 func nothing() error { return nil }
 
+// locked calls do while the lock is held, which a panic in do gives back too.
+func (f *frame) locked(ctx context.Context, m storage.LockMode, do func(g *grip) error) (err error) {
+	g, leave, err := f.enter(ctx, m)
+	if err != nil {
+		return f.about(err)
+	}
+	defer func() { err = first(err, leave()) }()
+	return f.about(do(g))
+}
+
 func (h *hold) enter(m storage.LockMode) (*grip, func() error, error) {
 	h.mu.RLock()
 	switch {
 	case h.ended:
 		h.mu.RUnlock()
 		return nil, nil, fault.New(fault.ErrClosed, "lock", h.name, "the hold ended")
-	case m == storage.LockExclusive && h.grip.mode != m:
+	case m == storage.LockExclusive && h.grip != nil && h.grip.mode != m:
 		h.mu.RUnlock()
 		return nil, nil, fault.New(fault.ErrLocked, "lock", h.name, "held shared, which is not made exclusive: others may hold it too")
 	}
@@ -72,31 +82,33 @@ func (h *hold) end() error {
 		return nil
 	}
 	h.ended = true
+	if h.grip == nil {
+		return nil
+	}
 	return h.grip.Unlock()
 }
 
-// begin takes the lock and brings the frame up to date. Of a frame that is not
-// locked, or is a hold's already, it is the frame itself.
+// beginHold takes the lock and brings the frame up to date. A hold of one that
+// is a hold's already ends with that.
 func (f *frame) beginHold(ctx context.Context, m storage.LockMode) (held *frame, end func() error, err error) {
-	if f.lock == nil || f.hold != nil {
-		_, leave, err := f.enter(ctx, m) // a hold may not be over, nor shared
+	if f.hold != nil {
+		// It may not be over, nor shared.
+		return f, nothing, f.locked(ctx, m, func(g *grip) error { return f.sync(ctx, g) })
+	}
+	h := &hold{name: f.where.name}
+	if f.lock != nil {
+		g, err := f.lock.lock(ctx, m, f.last())
 		if err != nil {
 			return nil, nil, f.about(err)
 		}
-		if err := leave(); err != nil {
-			return nil, nil, err
-		}
-		return f, nothing, f.sync(ctx, nil)
+		h.grip = g
 	}
-	g, err := f.lock.lock(ctx, m, f.last())
-	if err != nil {
-		return nil, nil, f.about(err)
+	if err := f.sync(ctx, h.grip); err != nil {
+		return nil, nil, first(f.about(err), h.end())
 	}
-	if err := f.sync(ctx, g); err != nil {
-		return nil, nil, first(err, g.Unlock())
+	if h.grip != nil {
+		h.grip.found = h.grip.now // what follows is one's own
 	}
-	g.found = g.now // what follows is one's own
-	h := &hold{grip: g, name: f.lock.name}
 	return &frame{body: f.body, hold: h}, h.end, nil
 }
 
@@ -116,8 +128,8 @@ func (f *frame) held(ctx context.Context, m storage.LockMode, do func(f *frame) 
 
 // Hold takes the lock of a container, shared or exclusively, until end. held
 // is the container as those may use it who hold the lock; it is closed by end.
-// Counters and shape are those of now. Containers that do not lock are held as
-// they are, and end does nothing.
+// Counters and shape are those of now. Of containers that do not lock nothing is
+// held.
 //
 // This is the form for those who cannot hand over a function, see HoldingLock.
 // Whoever holds the lock, and waits for a call through another handle of the
@@ -177,8 +189,7 @@ func holding[C Container](ctx context.Context, c C, m storage.LockMode, do func(
 // reads and writes no other handle that locks, in this process or another, is
 // between. held and its counters are fresh, and closed when do returns. The
 // frame itself must not be used meanwhile: with the context that do gets it is
-// ErrLocked, with another it waits for ever. Without locking it is the frame
-// itself, and nothing is held.
+// ErrLocked, with another it waits for ever. Without locking nothing is held.
 //
 // ErrLockTimeout, ErrCancelled, ErrReadOnly where the lock's file may not be
 // written to; ErrLocked within HoldingSharedLock.

@@ -18,12 +18,7 @@ import (
 // found no such thing, ErrStale if the bytes do not allow it; see the function
 // Repair for those who did not have the container open.
 func (s *SChunk) Repair(ctx context.Context) error {
-	f := s.f
-	g, leave, err := f.enterToWrite(ctx)
-	if err != nil {
-		return err
-	}
-	return first(f.about(f.repair(ctx, g)), leave())
+	return s.f.writing(ctx, func(g *grip) error { return s.f.repair(ctx, g) })
 }
 
 func (f *frame) repair(ctx context.Context, g *grip) error {

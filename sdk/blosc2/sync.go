@@ -166,13 +166,12 @@ func (f *frame) sync(ctx context.Context, g *grip) error {
 }
 
 // refresh looks at the frame and takes over what changed.
-func (f *frame) refresh(ctx context.Context) (bool, error) {
-	g, leave, err := f.enter(ctx, storage.LockShared)
-	if err != nil {
-		return false, f.about(err)
-	}
-	changed, err := f.renewed(ctx, g)
-	return changed, first(err, leave())
+func (f *frame) refresh(ctx context.Context) (changed bool, err error) {
+	err = f.locked(ctx, storage.LockShared, func(g *grip) error {
+		changed, err = f.renewed(ctx, g)
+		return err
+	})
+	return changed, err
 }
 
 func (f *frame) renewed(ctx context.Context, g *grip) (bool, error) {
