@@ -40,6 +40,7 @@ from ._errors import (
 from ._file import FileStore
 from ._frames import NDArray, SChunk
 from ._http import HTTPStore
+from ._images import ImageStack, ImageTable, open_stack, read_table
 from ._keyed import DictStore, EmbedStore, TreeStore
 from ._runtime import DEFAULT_MEMORY
 from ._store import Answer, MemoryStore, Store
@@ -63,6 +64,8 @@ __all__ = [
     "Group",
     "HTTPStore",
     "IOFailedError",
+    "ImageStack",
+    "ImageTable",
     "InternalError",
     "InvalidError",
     "LimitError",
@@ -89,5 +92,7 @@ __all__ = [
     "list_nodes",
     "open",
     "open_array",
+    "open_stack",
+    "read_table",
     "zeros",
 ]

@@ -39,6 +39,8 @@ class Done(NamedTuple):
     data: bytes
     object: int
     kind: int  # 0: there is nothing
+    off: int = 0  # of a located answer, as length
+    length: int = 0
 
 
 class Retired(Exception):
@@ -254,7 +256,7 @@ class Guest:
         if future is None:
             return
         if error is None:
-            self._runtime.resolve(future, Done(data, result.object, result.kind))
+            self._runtime.resolve(future, Done(data, result.object, result.kind, result.off, result.length))
         else:
             self._runtime.reject(future, error)
 

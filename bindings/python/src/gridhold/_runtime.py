@@ -98,7 +98,9 @@ class Runtime:
 
     def lend_files(self, directory: str) -> FileSystem:
         """Makes a directory known to the guests, as long as the result is kept."""
-        system = FileSystem(directory)
+        return self.lend_system(FileSystem(directory))
+
+    def lend_system(self, system: FileSystem) -> FileSystem:
         self._systems[system.id] = system
         return system
 
