@@ -104,4 +104,10 @@ func (m *memoryShelf) keepFrom(r run, generation uint32, f storage.File, off int
 	return false, err
 }
 
-func (m *memoryShelf) close() error { return nil }
+// close lets go of the memory, whoever still has the scratch.
+func (m *memoryShelf) close() error {
+	for i := range m.runs {
+		m.runs[i].Store(nil)
+	}
+	return nil
+}

@@ -165,6 +165,31 @@ func TestRunLength(t *testing.T) {
 	require.Equal(t, int64(1), k.perRunOf(16))
 }
 
+// The memory of a scratch goes with the last who reads through it, not with the
+// last who knows of it.
+func TestMemoryGoes(t *testing.T) {
+	d := newDesk(t, 16, 16)
+	d.write("a", 0, 8)
+	s, err := CreateHostImageScratch(ctx, group(t, images("a")), 4, Everything, d.raw, waiting)
+	require.NoError(t, err)
+	p, err := ReaderProvider(s)
+	require.NoError(t, err)
+	d.check(s, "a", 0, 1)
+	require.NoError(t, s.Close())
+	m := s.shelf.(*memoryShelf)
+	require.NotNil(t, m.runs[0].Load())
+	r, err := p.Open(ctx, "a")
+	require.NoError(t, err)
+	require.NoError(t, p.Close())
+	reads := d.reads.Load()
+	got := make([]byte, 1024)
+	require.NoError(t, r.ReadImages(ctx, got, 2))
+	require.Equal(t, d.pixels("a", 0, 2), got)
+	require.Equal(t, reads, d.reads.Load())
+	require.NoError(t, r.Close())
+	require.Nil(t, m.runs[0].Load())
+}
+
 // However many ask for the images of a run at once, it is read once.
 func TestTogether(t *testing.T) {
 	for _, kind := range kinds {
