@@ -18,12 +18,14 @@ import (
 // sandbox take turns. Close it.
 type Array struct {
 	*node
-	info zarr.ArrayDescription
-	fill []byte
+	info    zarr.ArrayDescription
+	fill    []byte
+	counter *ShardCache // by which Cost asks; it keeps no index
 }
 
 func arrayOf(n *node) (*Array, error) {
 	a := &Array{node: n}
+	a.counter = a.ShardCache(CacheOptions{Budget: 1})
 	err := json.Unmarshal(n.description, &a.info)
 	if err == nil {
 		a.fill, err = hex.DecodeString(a.info.FillHex)

@@ -23,7 +23,7 @@ var farPast = time.Unix(0, 0)
 func TestIndexLoads(t *testing.T) {
 	s := newSandbox(t, host.Config{})
 	st := storagetest.Record(small.memory(t))
-	a, err := s.OpenArray(t.Context(), st, "")
+	a, err := s.OpenArray(t.Context(), st, "", host.OpenOptions{})
 	require.NoError(t, err)
 	c := a.ShardCache(host.CacheOptions{})
 	for round := range 2 {
@@ -64,13 +64,13 @@ func TestIndexLoads(t *testing.T) {
 func TestCacheOfAnotherArray(t *testing.T) {
 	s, other := newSandbox(t, host.Config{}), newSandbox(t, host.Config{})
 	st := small.memory(t)
-	a, err := s.OpenArray(t.Context(), st, "")
+	a, err := s.OpenArray(t.Context(), st, "", host.OpenOptions{})
 	require.NoError(t, err)
-	same, err := s.OpenArray(t.Context(), st, "")
+	same, err := s.OpenArray(t.Context(), st, "", host.OpenOptions{})
 	require.NoError(t, err)
-	b, err := s.OpenArray(t.Context(), small.memory(t), "")
+	b, err := s.OpenArray(t.Context(), small.memory(t), "", host.OpenOptions{})
 	require.NoError(t, err)
-	far, err := other.OpenArray(t.Context(), st, "")
+	far, err := other.OpenArray(t.Context(), st, "", host.OpenOptions{})
 	require.NoError(t, err)
 	c := a.ShardCache(host.CacheOptions{})
 	read(t, same, c, 1, 1)
@@ -84,20 +84,20 @@ func TestCloseFreesHandles(t *testing.T) {
 	s := newSandbox(t, host.Config{})
 	st := small.memory(t)
 	for range 3 {
-		a, err := s.OpenArray(t.Context(), st, "")
+		a, err := s.OpenArray(t.Context(), st, "", host.OpenOptions{})
 		require.NoError(t, err)
 		read(t, a, a.ShardCache(host.CacheOptions{}), 0, 0)
 		require.NoError(t, a.Close())
 		require.NoError(t, a.Close())
 		require.Zero(t, s.Handles())
 	}
-	a, err := s.OpenArray(t.Context(), st, "")
+	a, err := s.OpenArray(t.Context(), st, "", host.OpenOptions{})
 	require.NoError(t, err)
 	require.NoError(t, s.Close())
 	require.NoError(t, a.Close())
 	_, err = a.RetrieveSubchunk(t.Context(), []int64{0, 0}, host.ReadOptions{})
 	require.ErrorIs(t, err, fault.ErrClosed)
-	_, err = s.OpenArray(t.Context(), st, "")
+	_, err = s.OpenArray(t.Context(), st, "", host.OpenOptions{})
 	require.ErrorIs(t, err, fault.ErrClosed)
 }
 
@@ -108,9 +108,9 @@ func TestResultsSurviveGrowth(t *testing.T) {
 	p := plan{shape: 4096, shard: 4096, sub: 4096, value: func(y, x int64) uint16 { return uint16(x ^ y) }} // 32 MiB
 	st := small.memory(t)
 	p.each(t, func(key string, b []byte) { st.Set("large/"+key, b) })
-	a, err := s.OpenArray(t.Context(), st, "")
+	a, err := s.OpenArray(t.Context(), st, "", host.OpenOptions{})
 	require.NoError(t, err)
-	large, err := s.OpenArray(t.Context(), st, "large")
+	large, err := s.OpenArray(t.Context(), st, "large", host.OpenOptions{})
 	require.NoError(t, err)
 	first, err := a.RetrieveSubchunk(t.Context(), []int64{3, 3}, host.ReadOptions{})
 	require.NoError(t, err)
@@ -128,7 +128,7 @@ func TestResultsSurviveGrowth(t *testing.T) {
 
 func TestMemoryStaysFlat(t *testing.T) {
 	s := newSandbox(t, host.Config{})
-	a, err := s.OpenArray(t.Context(), small.memory(t), "")
+	a, err := s.OpenArray(t.Context(), small.memory(t), "", host.OpenOptions{})
 	require.NoError(t, err)
 	c := a.ShardCache(host.CacheOptions{})
 	dst := make([]byte, 0, 128)
@@ -149,12 +149,12 @@ func TestNodesAndLists(t *testing.T) {
 	st := storage.NewMemory()
 	st.Set("g/zarr.json", []byte(`{"zarr_format":3,"node_type":"group","attributes":{"a":1}}`))
 	small.each(t, func(key string, b []byte) { st.Set("g/x/"+key, b) })
-	n, err := s.Open(t.Context(), st, "g")
+	n, err := s.Open(t.Context(), st, "g", host.OpenOptions{})
 	require.NoError(t, err)
 	require.Equal(t, []string{"group", "g"}, []string{n.Kind(), n.Path()})
 	require.Contains(t, string(n.Describe()), `"a":1`)
 	require.NoError(t, n.Close())
-	n, err = s.Open(t.Context(), st, "g/x")
+	n, err = s.Open(t.Context(), st, "g/x", host.OpenOptions{})
 	require.NoError(t, err)
 	require.IsType(t, &host.Array{}, n)
 
@@ -177,13 +177,13 @@ func TestNodesAndLists(t *testing.T) {
 	require.NotEmpty(t, found)
 	require.Equal(t, expected, found)
 
-	_, err = s.OpenGroup(t.Context(), st, "g/x")
+	_, err = s.OpenGroup(t.Context(), st, "g/x", host.OpenOptions{})
 	require.Error(t, err)
-	_, err = s.OpenArray(t.Context(), st, "g")
+	_, err = s.OpenArray(t.Context(), st, "g", host.OpenOptions{})
 	require.Error(t, err)
-	_, err = s.Open(t.Context(), st, "nothing")
+	_, err = s.Open(t.Context(), st, "nothing", host.OpenOptions{})
 	require.ErrorIs(t, err, fault.ErrNotFound)
-	_, err = s.Open(t.Context(), nil, "")
+	_, err = s.Open(t.Context(), nil, "", host.OpenOptions{})
 	require.ErrorIs(t, err, fault.ErrInvalid)
 }
 
@@ -194,7 +194,7 @@ func TestHTTP(t *testing.T) {
 	origin := storagetest.NewOrigin(objects)
 	s := newSandbox(t, host.Config{Fetcher: origin})
 	st := s.HTTP(storagetest.OriginURL, host.HTTPOptions{})
-	a, err := s.OpenArray(t.Context(), st, "")
+	a, err := s.OpenArray(t.Context(), st, "", host.OpenOptions{})
 	require.NoError(t, err)
 	c := a.ShardCache(host.CacheOptions{})
 	read(t, a, c, 1, 2)
@@ -203,10 +203,10 @@ func TestHTTP(t *testing.T) {
 	require.Len(t, origin.Requests(), 1, "a warm read is one request")
 	require.True(t, strings.HasPrefix(origin.Requests()[0], "GET c/0/0 bytes="))
 
-	_, err = s.OpenArray(t.Context(), s.HTTP(storagetest.OriginURL+"/nothing", host.HTTPOptions{}), "")
+	_, err = s.OpenArray(t.Context(), s.HTTP(storagetest.OriginURL+"/nothing", host.HTTPOptions{}), "", host.OpenOptions{})
 	require.ErrorIs(t, err, fault.ErrNotFound)
 	none := newSandbox(t, host.Config{})
-	_, err = none.OpenArray(t.Context(), none.HTTP(storagetest.OriginURL, host.HTTPOptions{}), "")
+	_, err = none.OpenArray(t.Context(), none.HTTP(storagetest.OriginURL, host.HTTPOptions{}), "", host.OpenOptions{})
 	require.ErrorIs(t, err, fault.ErrUnsupported)
 }
 
@@ -232,7 +232,7 @@ func TestCorrupt(t *testing.T) {
 			}()
 			for _, s := range []*host.Sandbox{s, strict} {
 				guest := func() error {
-					a, err := s.OpenArray(t.Context(), st, "")
+					a, err := s.OpenArray(t.Context(), st, "", host.OpenOptions{})
 					if err != nil {
 						return err
 					}

@@ -70,7 +70,7 @@ func BenchmarkRead(b *testing.B) {
 		"native": func(idx []int64) error { _, err := native.RetrieveSubchunk(b.Context(), idx, no); return err },
 	}
 	for name, strict := range map[string]bool{"lent": false, "strict": true} {
-		a, err := newSandbox(b, host.Config{Strict: strict}).OpenArray(b.Context(), st, "")
+		a, err := newSandbox(b, host.Config{Strict: strict}).OpenArray(b.Context(), st, "", host.OpenOptions{})
 		require.NoError(b, err)
 		o := host.ReadOptions{Cache: a.ShardCache(host.CacheOptions{}), Dst: dst}
 		readers[name] = func(idx []int64) error { _, err := a.RetrieveSubchunk(b.Context(), idx, o); return err }

@@ -34,7 +34,7 @@ func useCache(dir string) error {
 		return err
 	}
 	defer s.Close()
-	a, err := s.OpenArray(ctx, tiny(), "")
+	a, err := s.OpenArray(ctx, tiny(), "", host.OpenOptions{})
 	if err != nil {
 		return err
 	}

@@ -115,11 +115,11 @@ func (s *Sandbox) OpenContainer(ctx context.Context, fs storage.FS, name string,
 // OpenContainerObject opens an object of a store, for reading: a frame or a
 // zip.
 func (s *Sandbox) OpenContainerObject(ctx context.Context, st storage.Store, key string) (*Container, error) {
-	p, free, err := s.place(st, "", "")
+	p, free, err := s.lend(st)
 	if err != nil {
 		return nil, err
 	}
-	raw, err := json.Marshal(p.Store)
+	raw, err := json.Marshal(p)
 	if err != nil {
 		free()
 		return nil, fault.New(fault.ErrInvalid, "sandbox", "", err.Error())

@@ -29,7 +29,7 @@ func read(t *testing.T, a *host.Array, c *host.ShardCache, y, x int64) {
 func TestOutOfMemory(t *testing.T) {
 	s := newSandbox(t, host.Config{Memory: 16 << 20})
 	st := small.memory(t)
-	a, err := s.OpenArray(t.Context(), st, "")
+	a, err := s.OpenArray(t.Context(), st, "", host.OpenOptions{})
 	require.NoError(t, err)
 	c := a.ShardCache(host.CacheOptions{})
 	read(t, a, c, 3, 4)
@@ -45,7 +45,7 @@ func TestOutOfMemory(t *testing.T) {
 	require.NoError(t, err)
 	st.Set("huge/zarr.json", huge)
 	before := s.Serial()
-	_, err = s.OpenArray(t.Context(), st, "huge")
+	_, err = s.OpenArray(t.Context(), st, "huge", host.OpenOptions{})
 	require.Error(t, err)
 	t.Log(err)
 	if errors.Is(err, fault.ErrInternal) {
@@ -63,9 +63,9 @@ func TestOutOfMemory(t *testing.T) {
 func TestTrap(t *testing.T) {
 	s := newSandbox(t, host.Config{})
 	st := storagetest.Record(small.memory(t))
-	a, err := s.OpenArray(t.Context(), st, "")
+	a, err := s.OpenArray(t.Context(), st, "", host.OpenOptions{})
 	require.NoError(t, err)
-	g, err := s.OpenArray(t.Context(), st, "")
+	g, err := s.OpenArray(t.Context(), st, "", host.OpenOptions{})
 	require.NoError(t, err)
 	c := a.ShardCache(host.CacheOptions{})
 	read(t, a, c, 3, 4)
@@ -94,7 +94,7 @@ func TestTrap(t *testing.T) {
 func TestReopenedAsAnother(t *testing.T) {
 	s := newSandbox(t, host.Config{})
 	st := small.memory(t)
-	a, err := s.OpenArray(t.Context(), st, "")
+	a, err := s.OpenArray(t.Context(), st, "", host.OpenOptions{})
 	require.NoError(t, err)
 	other := small
 	other.sub = 16
@@ -109,13 +109,13 @@ func TestReopenedAsAnother(t *testing.T) {
 func TestStoreFails(t *testing.T) {
 	s := newSandbox(t, host.Config{})
 	inner := small.memory(t)
-	a, err := s.OpenArray(t.Context(), inner, "")
+	a, err := s.OpenArray(t.Context(), inner, "", host.OpenOptions{})
 	require.NoError(t, err)
 	_ = a
 	boom := fault.New(fault.ErrIO, "disk", "c/0/0", "on fire")
 	// Reads: 0 metadata, 1 index, 2 data, 3 data.
 	st := storagetest.Break(inner, map[int]storagetest.Fault{2: {Err: boom}, 3: {Err: errors.New("bare")}})
-	a, err = s.OpenArray(t.Context(), st, "")
+	a, err = s.OpenArray(t.Context(), st, "", host.OpenOptions{})
 	require.NoError(t, err)
 	c := a.ShardCache(host.CacheOptions{})
 	for _, text := range []string{"on fire", "bare"} {
@@ -143,7 +143,7 @@ func (p *panicking) ReadRanges(ctx context.Context, key string, rs []storage.Ran
 func TestStorePanics(t *testing.T) {
 	s := newSandbox(t, host.Config{})
 	st := &panicking{Store: small.memory(t)}
-	a, err := s.OpenArray(t.Context(), st, "")
+	a, err := s.OpenArray(t.Context(), st, "", host.OpenOptions{})
 	require.NoError(t, err)
 	st.now = true
 	_, err = a.RetrieveSubchunk(t.Context(), []int64{0, 0}, host.ReadOptions{})
@@ -158,7 +158,7 @@ func TestCancelled(t *testing.T) {
 	s := newSandbox(t, host.Config{})
 	gate := storagetest.Shut(small.memory(t))
 	gate.Let(1)
-	a, err := s.OpenArray(t.Context(), gate, "")
+	a, err := s.OpenArray(t.Context(), gate, "", host.OpenOptions{})
 	require.NoError(t, err)
 	c := a.ShardCache(host.CacheOptions{})
 
@@ -203,7 +203,7 @@ func TestComputingIsCancelled(t *testing.T) {
 	s := newSandbox(t, host.Config{Strict: true})
 	ctx, cancel := context.WithCancel(t.Context())
 	st := &cancelling{Memory: small.memory(t), cancel: cancel, after: 3}
-	a, err := s.OpenArray(t.Context(), st, "")
+	a, err := s.OpenArray(t.Context(), st, "", host.OpenOptions{})
 	require.NoError(t, err)
 	_, err = a.RetrieveRegion(ctx, []int64{0, 0}, []int64{256, 256}, host.ReadOptions{})
 	require.ErrorIs(t, err, fault.ErrCancelled)
@@ -237,7 +237,7 @@ func (c *cancelling) ReadInto(_ context.Context, key string, off int64, dst []by
 
 func TestBadRequests(t *testing.T) {
 	s := newSandbox(t, host.Config{})
-	a, err := s.OpenArray(t.Context(), small.memory(t), "")
+	a, err := s.OpenArray(t.Context(), small.memory(t), "", host.OpenOptions{})
 	require.NoError(t, err)
 	ctx := t.Context()
 	require.ErrorIs(t, s.Raw(ctx, 999, nil), fault.ErrUnsupported)

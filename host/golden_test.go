@@ -30,7 +30,7 @@ func TestGolden(t *testing.T) {
 			native, err := zarr.OpenArray(t.Context(), st, "", zarr.Options{})
 			require.NoError(t, err)
 			for _, s := range []*host.Sandbox{lent, strict} {
-				a, err := s.OpenArray(t.Context(), st, "")
+				a, err := s.OpenArray(t.Context(), st, "", host.OpenOptions{})
 				require.NoError(t, err)
 				whole, err := a.RetrieveRegion(t.Context(), make([]int64, len(n.Shape)), n.Shape, host.ReadOptions{})
 				require.NoError(t, err)

@@ -8,6 +8,11 @@ import (
 type HTTPOptions struct {
 	ForbiddenIsMissing bool // 403 means that there is no object
 	NoSuffix           bool // never ask for the last bytes of an object of unknown size
+
+	// These are as in [storage.HTTPOptions].
+	Gap       int64
+	MaxMerged int64
+	Parallel  int // at most 1024
 }
 
 // HTTP is a store of which the guest itself speaks HTTP, through
@@ -20,5 +25,8 @@ type HTTP struct {
 
 // HTTP makes a store of the objects under a URL.
 func (s *Sandbox) HTTP(url string, o HTTPOptions) *HTTP {
-	return &HTTP{storage.NewHTTP(s.config.Fetcher, url, storage.HTTPOptions{ForbiddenIsMissing: o.ForbiddenIsMissing, NoSuffix: o.NoSuffix}), url, o}
+	native := storage.NewHTTP(s.config.Fetcher, url, storage.HTTPOptions{
+		ForbiddenIsMissing: o.ForbiddenIsMissing, NoSuffix: o.NoSuffix, Gap: o.Gap, MaxMerged: o.MaxMerged, Parallel: o.Parallel,
+	})
+	return &HTTP{native, url, o}
 }

@@ -58,11 +58,11 @@ func (p *Images) place() (at imagePlace, free func(), err error) {
 		at.FS = p.sandbox.systems.add(p.fs)
 		return at, func() { p.sandbox.systems.remove(at.FS) }, nil
 	}
-	n, free, err := p.sandbox.place(p.store, "", "")
+	st, free, err := p.sandbox.lend(p.store)
 	if err != nil {
 		return at, nil, err
 	}
-	if at.Store, err = json.Marshal(n.Store); err != nil {
+	if at.Store, err = json.Marshal(st); err != nil {
 		free()
 	}
 	return at, free, err

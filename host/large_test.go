@@ -93,9 +93,9 @@ func TestLargeObject(t *testing.T) {
 
 	native, err := zarr.OpenArray(t.Context(), plain, "", zarr.Options{})
 	require.NoError(t, err)
-	inside, err := sandbox.OpenArray(t.Context(), plain, "")
+	inside, err := sandbox.OpenArray(t.Context(), plain, "", host.OpenOptions{})
 	require.NoError(t, err)
-	itself, err := sandbox.OpenArray(t.Context(), sandbox.HTTP(server.URL, host.HTTPOptions{}), "")
+	itself, err := sandbox.OpenArray(t.Context(), sandbox.HTTP(server.URL, host.HTTPOptions{}), "", host.OpenOptions{})
 	require.NoError(t, err)
 	for k, off := range largeOffsets {
 		idx := []int64{int64(k)}

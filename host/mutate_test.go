@@ -131,7 +131,7 @@ func readNatively(t *testing.T, st storage.Store) ([]byte, error) {
 }
 
 func readInSandbox(t *testing.T, s *host.Sandbox, st storage.Store) ([]byte, error) {
-	a, err := s.OpenArray(t.Context(), st, "")
+	a, err := s.OpenArray(t.Context(), st, "", host.OpenOptions{})
 	if err != nil {
 		return nil, err
 	}

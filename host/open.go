@@ -41,35 +41,6 @@ func (in *instance) forget(o opener) {
 	_, _ = in.do(context.Background(), wire.KindClose, binary.LittleEndian.AppendUint32(nil, h), nil)
 }
 
-// place is a node of a store, as requests spell it.
-type place struct {
-	Store struct {
-		Kind               string `json:"kind"`
-		ID                 uint32 `json:"id,omitempty"`
-		URL                string `json:"url,omitempty"`
-		ForbiddenIsMissing bool   `json:"forbidden_is_missing,omitempty"`
-		NoSuffix           bool   `json:"no_suffix,omitempty"`
-	} `json:"store"`
-	Path string `json:"path"`
-	Node string `json:"node,omitempty"`
-}
-
-// place registers a store. free ends that.
-func (s *Sandbox) place(st storage.Store, path, node string) (p place, free func(), err error) {
-	p.Path, p.Node = path, node
-	switch st := st.(type) {
-	case nil:
-		return p, nil, fault.New(fault.ErrInvalid, "sandbox", "store", "is nil")
-	case *HTTP:
-		p.Store.Kind, p.Store.URL = "http", st.url
-		p.Store.ForbiddenIsMissing, p.Store.NoSuffix = st.o.ForbiddenIsMissing, st.o.NoSuffix
-		return p, func() {}, nil
-	}
-	id := s.stores.add(st)
-	p.Store.Kind, p.Store.ID = "host", id
-	return p, func() { s.stores.remove(id) }, nil
-}
-
 // node is what arrays and groups have in common. It is its own opener.
 type node struct {
 	sandbox     *Sandbox
@@ -135,8 +106,8 @@ func (n *node) Close() error {
 }
 
 // openNode opens a node of the kind that is asked for.
-func (s *Sandbox) openNode(ctx context.Context, st storage.Store, path, kind string) (*node, error) {
-	p, free, err := s.place(st, path, kind)
+func (s *Sandbox) openNode(ctx context.Context, st storage.Store, path, kind string, o OpenOptions) (*node, error) {
+	p, free, err := s.place(st, path, kind, o)
 	if err != nil {
 		return nil, err
 	}
@@ -167,8 +138,8 @@ type Node interface {
 // Open opens the array or group at a path of a store, "" for its root. The
 // store must stay usable until the node is closed. Errors are those of
 // [zarr.Open], and ErrInternal where the guest died.
-func (s *Sandbox) Open(ctx context.Context, st storage.Store, path string) (Node, error) {
-	n, err := s.openNode(ctx, st, path, "any")
+func (s *Sandbox) Open(ctx context.Context, st storage.Store, path string, o OpenOptions) (Node, error) {
+	n, err := s.openNode(ctx, st, path, "any", o)
 	if err != nil {
 		return nil, err
 	}
@@ -184,8 +155,8 @@ func (s *Sandbox) Open(ctx context.Context, st storage.Store, path string) (Node
 }
 
 // OpenArray opens an array, as Open does.
-func (s *Sandbox) OpenArray(ctx context.Context, st storage.Store, path string) (*Array, error) {
-	n, err := s.openNode(ctx, st, path, "array")
+func (s *Sandbox) OpenArray(ctx context.Context, st storage.Store, path string, o OpenOptions) (*Array, error) {
+	n, err := s.openNode(ctx, st, path, "array", o)
 	if err != nil {
 		return nil, err
 	}
@@ -193,8 +164,8 @@ func (s *Sandbox) OpenArray(ctx context.Context, st storage.Store, path string) 
 }
 
 // OpenGroup opens a group, as Open does.
-func (s *Sandbox) OpenGroup(ctx context.Context, st storage.Store, path string) (*Group, error) {
-	n, err := s.openNode(ctx, st, path, "group")
+func (s *Sandbox) OpenGroup(ctx context.Context, st storage.Store, path string, o OpenOptions) (*Group, error) {
+	n, err := s.openNode(ctx, st, path, "group", o)
 	if err != nil {
 		return nil, err
 	}
@@ -229,7 +200,7 @@ func (s *Sandbox) Verify(ctx context.Context, st storage.Store, path string, rep
 
 // about carries out an operation about a place, whose result is JSON.
 func (s *Sandbox) about(ctx context.Context, st storage.Store, path string, kind uint32, result any) error {
-	p, free, err := s.place(st, path, "")
+	p, free, err := s.place(st, path, "", OpenOptions{})
 	if err != nil {
 		return err
 	}

@@ -49,7 +49,7 @@ func sandboxed(ctx context.Context) (opener, error) {
 		if err != nil {
 			return nil, err
 		}
-		a, err := s.OpenArray(ctx, st, "")
+		a, err := s.OpenArray(ctx, st, "", host.OpenOptions{})
 		if err != nil {
 			return nil, err
 		}

@@ -32,7 +32,7 @@ func newHost(ctx context.Context, compileCache string) (*host.Sandbox, error) {
 }
 
 func (s sandbox) describe(ctx context.Context, st storage.Store, path string) (json.RawMessage, error) {
-	n, err := s.Open(ctx, st, path)
+	n, err := s.Open(ctx, st, path, host.OpenOptions{})
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +49,7 @@ func (s sandbox) verify(ctx context.Context, st storage.Store, path string) (che
 }
 
 func (s sandbox) openArray(ctx context.Context, st storage.Store, path string) (array, error) {
-	a, err := s.OpenArray(ctx, st, path)
+	a, err := s.OpenArray(ctx, st, path, host.OpenOptions{})
 	if err != nil {
 		return nil, err
 	}

@@ -64,7 +64,7 @@ func sandboxed(ctx context.Context, store *counting) error {
 		return err
 	}
 	defer sandbox.Close()
-	array, err := sandbox.OpenArray(ctx, store, "")
+	array, err := sandbox.OpenArray(ctx, store, "", host.OpenOptions{})
 	if err != nil {
 		return err
 	}

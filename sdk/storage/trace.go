@@ -110,6 +110,16 @@ func (t *Tally) Cost() Cost {
 	}
 }
 
+// Plus returns the sums of two costs.
+func (c Cost) Plus(d Cost) Cost {
+	return Cost{
+		Requests: c.Requests + d.Requests, Reads: c.Reads + d.Reads, IndexLoads: c.IndexLoads + d.IndexLoads, Bytes: c.Bytes + d.Bytes,
+		Waits: c.Waits + d.Waits, Decodes: c.Decodes + d.Decodes, Elements: c.Elements + d.Elements, Failures: c.Failures + d.Failures,
+		Requesting: c.Requesting + d.Requesting, Reading: c.Reading + d.Reading,
+		Waiting: c.Waiting + d.Waiting, Decoding: c.Decoding + d.Decoding,
+	}
+}
+
 // WriteJSON implements [rawjson.Value]. Times are in microseconds.
 func (c Cost) WriteJSON(w *rawjson.Writer) {
 	w.Open('{')

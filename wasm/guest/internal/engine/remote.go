@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"sync/atomic"
 
 	"github.com/gridhold/gridhold/sdk/cache"
 	"github.com/gridhold/gridhold/sdk/fault"
@@ -27,59 +26,12 @@ func (e *Engine) tracedStore(p *storePlace, t storage.Trace) storage.Store {
 	if p.Zip == "" {
 		return st
 	}
-	return &archive{inner: st, key: p.Zip, o: zip.Options{Directory: e.memory / 16, Member: e.memory / 4, Keep: e.memory / 16}}
+	return zip.OpenLater(st, p.Zip, zip.Options{Directory: e.memory / 16, Member: e.memory / 4, Keep: e.memory / 16})
 }
 
 // mostParallel bounds the requests that a host may want under way: each pins
 // what it reads into.
 const mostParallel = 1024
-
-// archive is a zip.Store that is opened when it is first read.
-type archive struct {
-	inner storage.Store
-	key   string
-	o     zip.Options
-	open  atomic.Pointer[zip.Store]
-}
-
-func (a *archive) store(ctx context.Context) (*zip.Store, error) {
-	if st := a.open.Load(); st != nil {
-		return st, nil
-	}
-	st, err := zip.Open(ctx, a.inner, a.key, a.o)
-	if err != nil {
-		return nil, err
-	}
-	a.open.CompareAndSwap(nil, st) // of two that opened it, one is kept
-	return a.open.Load(), nil
-}
-
-// ReadRanges implements [storage.Store].
-func (a *archive) ReadRanges(ctx context.Context, key string, rs []storage.Range, want storage.Version) ([][]byte, storage.ObjectInfo, error) {
-	st, err := a.store(ctx)
-	if err != nil {
-		return nil, storage.ObjectInfo{}, inArchive(a.key, err)
-	}
-	return st.ReadRanges(ctx, key, rs, want)
-}
-
-// List implements [storage.Lister].
-func (a *archive) List(ctx context.Context, prefix string) ([]string, error) {
-	st, err := a.store(ctx)
-	if err != nil {
-		return nil, inArchive(a.key, err)
-	}
-	return st.List(ctx, prefix)
-}
-
-// inArchive keeps an archive that is not there from reading as one that lacks
-// a member: a chunk that is missing means fill values.
-func inArchive(key string, err error) error {
-	if fault.CodeOf(err) != fault.CodeNotFound {
-		return err
-	}
-	return fault.New(fault.ErrInvalid, "zip", key, "no such archive")
-}
 
 // packPlace names the object that an index pack is.
 type packPlace struct {
