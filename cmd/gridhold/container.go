@@ -85,11 +85,10 @@ func localContainer(ctx context.Context, g *globals, name string) (*container, *
 	if err != nil || !info.IsDir() && !info.Mode().IsRegular() || !isContainer(name, info.IsDir()) {
 		return nil, nil, nil // whatever is wrong, the opening of a store says it
 	}
-	abs, err := filepath.Abs(name)
+	dir, base, err := whereIs(name)
 	if err != nil {
 		return nil, nil, err
 	}
-	dir, base := filepath.Split(abs)
 	if g.engine == "wasm" {
 		b, err := openBoxedFile(ctx, g, dir, base)
 		return nil, b, err
@@ -103,6 +102,22 @@ func localContainer(ctx context.Context, g *globals, name string) (*container, *
 		return nil, nil, errors.Join(err, fs.Close())
 	}
 	return &container{b, []io.Closer{fs}}, nil, nil
+}
+
+// whereIs is the directory that a file is in, and its name there: those of what
+// a link leads to if that is in another one, out of which no file system here
+// leads.
+func whereIs(name string) (dir, base string, err error) {
+	at, err := filepath.Abs(name)
+	if err != nil {
+		return "", "", err
+	}
+	if real, err := filepath.EvalSymlinks(at); err == nil {
+		if dir, err := filepath.EvalSymlinks(filepath.Dir(at)); err == nil && dir != filepath.Dir(real) {
+			at = real
+		}
+	}
+	return filepath.Dir(at), filepath.Base(at), nil
 }
 
 func isContainer(name string, dir bool) bool {

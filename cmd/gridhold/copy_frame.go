@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"path"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -221,29 +220,31 @@ func extension(c blosc2.Container) string {
 }
 
 // openParent opens the directory that a name is in, which the copy appears in.
-func openParent(name string) (*file.FS, string, error) {
-	at, err := filepath.Abs(name)
+// at is the absolute name: of what a link leads to, or the link would be
+// replaced.
+func openParent(name string) (fs *file.FS, at string, err error) {
+	at, err = filepath.Abs(name)
 	if err != nil || name == "" {
 		return nil, "", usagef("DST is empty")
 	}
 	if real, err := filepath.EvalSymlinks(at); err == nil {
 		at = real
 	}
-	dir, base := filepath.Split(at)
-	fs, err := file.OpenFS(dir)
-	return fs, base, err
+	fs, err = file.OpenFS(filepath.Dir(at))
+	return fs, at, err
 }
 
 // copyToFrame makes one frame of what the source names.
 func copyToFrame(ctx context.Context, s *source, name string, f copyFlags, p *progress) (err error) {
-	fs, base, err := openParent(name)
+	fs, at, err := openParent(name)
 	if err != nil {
 		return failed(name, err)
 	}
+	base := filepath.Base(at)
 	defer func() { err = errors.Join(err, fs.Close()) }()
 	t := &frameTarget{fs: fs, overwrite: f.overwrite, checksums: f.checksums, p: p}
 	if s.container != nil {
-		return failed(name, t.frame(ctx, s.container.Container, path.Base(base), base, f))
+		return failed(name, t.frame(ctx, s.container.Container, base, base, f))
 	}
 	n, err := zarr.Open(ctx, s.store, s.path, zarr.Options{})
 	if err != nil {

@@ -20,23 +20,25 @@ import (
 // one that it becomes, or that is packed into a zip, when it is whole.
 type storeTarget struct {
 	frameTarget
-	os   *file.FS
-	base string // of DST
-	at   string // its absolute name
-	half string // the name of the directory until then
+	os      *file.FS
+	at      string // the absolute name of DST
+	zip     bool
+	half    string // the name of the directory until then
+	empty   bool   // there is an empty directory
+	replace bool   // there is a store
 }
 
 // newStoreTarget makes the directory, with an empty store in it.
 func newStoreTarget(ctx context.Context, name string, tree bool, f copyFlags, p *progress) (*storeTarget, error) {
-	fs, base, err := openParent(name)
+	fs, at, err := openParent(name)
 	if err != nil {
 		return nil, err
 	}
-	at, err := filepath.Abs(name)
-	t := &storeTarget{frameTarget: frameTarget{fs: fs, checksums: f.checksums, p: p}, os: fs, base: base, at: at, half: file.Temporary + base + "." + rand.Text()[:8]}
-	if err == nil {
-		err = t.replaceable(f.overwrite)
+	t := &storeTarget{
+		frameTarget: frameTarget{fs: fs, checksums: f.checksums, p: p}, os: fs, at: at, zip: filepath.Ext(name) == ".b2z",
+		half: file.Temporary + filepath.Base(at) + "." + rand.Text()[:8],
 	}
+	err = t.replaceable(ctx, f.overwrite)
 	var c blosc2.Container
 	if err == nil {
 		c, err = blosc2.CreateStore(ctx, fs, t.half, blosc2.StoreSpec{Tree: tree}, blosc2.Options{})
@@ -50,18 +52,31 @@ func newStoreTarget(ctx context.Context, name string, tree bool, f copyFlags, p 
 	return t, nil
 }
 
-// replaceable refuses to take the place of what is no store.
-func (t *storeTarget) replaceable(overwrite bool) error {
+// replaceable refuses to take the place of what is no store, of one that holds
+// files of others, and without overwrite of any. An empty directory is nothing.
+func (t *storeTarget) replaceable(ctx context.Context, overwrite bool) error {
 	info, err := os.Stat(t.at)
-	if errors.Is(err, os.ErrNotExist) {
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case info.IsDir() && !t.zip:
+		entries, err := os.ReadDir(t.at)
+		if t.empty = err == nil && len(entries) == 0; err != nil || t.empty {
+			return err
+		}
+	}
+	switch {
+	case !overwrite:
+		return fault.New(fault.ErrExists, "file", "", "is there already")
+	case info.IsDir() == t.zip:
+		return fault.New(fault.ErrExists, "file", "", "is no store of that kind, and is left alone")
+	case t.zip: // ToB2Z looks what the file is
 		return nil
 	}
-	if err == nil && !overwrite {
-		err = fault.New(fault.ErrExists, "file", "", "is there already")
-	}
-	if err == nil && (info.IsDir() == (filepath.Ext(t.base) == ".b2z") || !isContainer(t.at, info.IsDir())) {
-		err = fault.New(fault.ErrExists, "file", "", "is no store of that kind, and is left alone")
-	}
+	spec := blosc2.StoreSpec{Replace: true}
+	t.replace, err = spec.Replaceable(ctx, t.fs, filepath.Base(t.at))
 	return err
 }
 
@@ -90,15 +105,23 @@ func (t *storeTarget) close(ctx context.Context, overwrite bool, err error) erro
 	half := filepath.Join(filepath.Dir(t.at), t.half)
 	switch {
 	case err != nil:
-	case filepath.Ext(t.base) == ".b2z":
+	case t.zip:
 		err = t.pack(ctx, overwrite)
+	case !t.replace:
+		if t.empty {
+			err = os.Remove(t.at) // unless it is empty no more
+		}
+		if err == nil {
+			err = t.os.RenameNoReplace(ctx, t.half, filepath.Base(t.at))
+		}
 	default:
 		old := half + ".old"
-		there := os.Rename(t.at, old) == nil
-		if err = os.Rename(half, t.at); err != nil && there {
-			err = errors.Join(err, os.Rename(old, t.at))
+		if err = os.Rename(t.at, old); err != nil {
+			break
 		}
-		if err == nil && there {
+		if err = os.Rename(half, t.at); err != nil {
+			err = errors.Join(err, os.Rename(old, t.at))
+		} else {
 			err = os.RemoveAll(old)
 		}
 	}
@@ -117,7 +140,7 @@ func (t *storeTarget) pack(ctx context.Context, overwrite bool) error {
 	if !ok {
 		return errors.Join(fault.New(fault.ErrInternal, "copy", "", "not a store"), c.Close())
 	}
-	return errors.Join(d.ToB2Z(ctx, t.fs, t.base, overwrite), c.Close())
+	return errors.Join(d.ToB2Z(ctx, t.fs, filepath.Base(t.at), overwrite), c.Close())
 }
 
 // metadata makes the leaf that holds the attributes of a node of a tree.

@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -35,15 +34,15 @@ func openLocal(ctx context.Context, name string, o blosc2.Options) (*container, 
 	if !ok {
 		return nil, usagef("%s: only containers of this machine are locked or watched", withoutSecrets(name))
 	}
-	abs, err := filepath.Abs(path)
+	dir, base, err := whereIs(path)
 	if err != nil {
 		return nil, err
 	}
-	fs, err := file.OpenFS(filepath.Dir(abs))
+	fs, err := file.OpenFS(dir)
 	if err != nil {
 		return nil, err
 	}
-	c, err := blosc2.Open(ctx, fs, filepath.Base(abs), o)
+	c, err := blosc2.Open(ctx, fs, base, o)
 	if err != nil {
 		return nil, errors.Join(err, fs.Close())
 	}
@@ -122,16 +121,16 @@ func lockState(ctx context.Context, name string) (*blosc2.LockState, error) {
 	if err != nil || !isContainer(path, info.IsDir()) {
 		return nil, nil
 	}
-	abs, err := filepath.Abs(path)
+	dir, base, err := whereIs(path)
 	if err != nil {
 		return nil, err
 	}
-	fs, err := file.OpenFS(filepath.Dir(abs))
+	fs, err := file.OpenFS(dir)
 	if err != nil {
 		return nil, err
 	}
 	defer fs.Close()
-	s, ok, err := blosc2.LockStateOf(ctx, fs, filepath.Base(abs), blosc2.Options{})
+	s, ok, err := blosc2.LockStateOf(ctx, fs, base, blosc2.Options{})
 	if !ok || err != nil {
 		return nil, err
 	}

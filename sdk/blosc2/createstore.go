@@ -36,16 +36,11 @@ func CreateStore(ctx context.Context, fs storage.FS, name string, spec StoreSpec
 			return nil, err
 		}
 	}
-	there, err := spec.replaceable(ctx, fs, name)
+	there, err := spec.Replaceable(ctx, fs, name)
 	if err != nil {
 		return nil, err
 	}
-	at := name
-	if there {
-		at, err = aside(ctx, fs, name, true)
-	} else {
-		err = fs.Mkdir(ctx, name)
-	}
+	tmp, err := aside(ctx, fs, name, true)
 	if err != nil {
 		return nil, err
 	}
@@ -53,17 +48,19 @@ func CreateStore(ctx context.Context, fs storage.FS, name string, spec StoreSpec
 	if spec.Tree {
 		layer = treeLayer
 	}
-	e, err := createEmbedded(ctx, fs, join(at, embedFile), layer, o)
+	e, err := createEmbedded(ctx, fs, join(tmp, embedFile), layer, o)
+	if err == nil {
+		err = e.Close()
+	}
+	switch {
+	case err != nil:
+	case there:
+		err = swap(ctx, fs, tmp, name)
+	default:
+		err = fs.RenameNoReplace(ctx, tmp, name)
+	}
 	if err != nil {
-		return nil, errors.Join(err, fs.Remove(context.WithoutCancel(ctx), at))
-	}
-	if err := e.Close(); err != nil {
-		return nil, err
-	}
-	if there {
-		if err := swap(ctx, fs, at, name); err != nil {
-			return nil, err
-		}
+		return nil, errors.Join(err, removeTree(context.WithoutCancel(ctx), fs, tmp))
 	}
 	c, err := Open(ctx, fs, name, o)
 	if err != nil {
@@ -89,9 +86,10 @@ func (spec *StoreSpec) adopt(c Container, name string) (Container, error) {
 	return nil, errors.Join(fault.New(fault.ErrExists, "blosc2", name, "is a "+c.Kind()+", or a zip"), c.Close())
 }
 
-// replaceable reports whether there is a store to be replaced. ErrExists for
-// whatever else there is, and for a store among whose files are others.
-func (spec *StoreSpec) replaceable(ctx context.Context, fs storage.FS, name string) (bool, error) {
+// Replaceable reports whether there is a store of that name, which Replace
+// allows to be replaced. ErrExists for whatever else there is, for a store among
+// whose files are others, and without Replace for any.
+func (spec *StoreSpec) Replaceable(ctx context.Context, fs storage.FS, name string) (bool, error) {
 	_, err := fs.Stat(ctx, name)
 	if errors.Is(err, fault.ErrNotFound) {
 		return false, nil
@@ -132,14 +130,14 @@ func leftOver(file string) bool { return isLock(file) || path.Ext(file) == ".tmp
 // swap gives the directory tmp the name of another one, which it removes.
 func swap(ctx context.Context, fs storage.FS, tmp, name string) error {
 	old, err := aside(ctx, fs, name, true)
-	if err == nil {
-		err = fs.Rename(ctx, name, old)
-	}
-	if err == nil {
-		err = fs.Rename(ctx, tmp, name)
-	}
 	if err != nil {
 		return err
+	}
+	if err := fs.Rename(ctx, name, old); err != nil {
+		return errors.Join(err, fs.Remove(context.WithoutCancel(ctx), old))
+	}
+	if err := fs.Rename(ctx, tmp, name); err != nil {
+		return errors.Join(err, fs.Rename(context.WithoutCancel(ctx), old, name))
 	}
 	return removeTree(ctx, fs, old)
 }
