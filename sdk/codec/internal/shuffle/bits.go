@@ -13,6 +13,16 @@ func Bits(dst, src []byte, size int, tmp []byte) {
 	if n == 0 {
 		return
 	}
+	if quick {
+		if size > 1 {
+			Bytes(tmp, src[:8*n*size], size)
+			src = tmp
+		}
+		for at := 0; at < 8*n*size; at += 8 * n {
+			split(dst[at:at+8*n], src[at:at+8*n])
+		}
+		return
+	}
 	lane, pairs := 0, size&^1
 	for ; pairs-lane >= 8; lane += 8 {
 		split8(dst[8*n*lane:], src[lane:], size, n)
@@ -42,6 +52,19 @@ func UndoBits(dst, src []byte, size int, tmp []byte) {
 	n := len(src) / size / 8
 	copy(dst[8*n*size:len(src)], src[8*n*size:])
 	if n == 0 {
+		return
+	}
+	if quick {
+		lanes := dst
+		if size > 1 {
+			lanes = tmp
+		}
+		for at := 0; at < 8*n*size; at += 8 * n {
+			join(lanes[at:at+8*n], src[at:at+8*n])
+		}
+		if size > 1 {
+			UndoBytes(dst, lanes[:8*n*size], size)
+		}
 		return
 	}
 	lane, pairs := 0, size&^1
@@ -74,7 +97,7 @@ func UndoBits(dst, src []byte, size int, tmp []byte) {
 // split makes eight rows of a lane.
 func split(rows, lane []byte) {
 	n := len(lane) / 8
-	i := 0
+	i := quickSplit(rows, lane, n)
 	for ; i+8 <= n; i += 8 {
 		a, b, c, d, e, f, g, h := bits8(bytes8(loadWords(lane[8*i:], 8)))
 		storeWords(rows[i:], n, a, b, c, d, e, f, g, h)
@@ -87,7 +110,7 @@ func split(rows, lane []byte) {
 // join makes a lane of eight rows.
 func join(lane, rows []byte) {
 	n := len(lane) / 8
-	i := 0
+	i := quickJoin(lane, rows, n)
 	for ; i+8 <= n; i += 8 {
 		a, b, c, d, e, f, g, h := bytes8(bits8(loadWords(rows[i:], n)))
 		storeWords(lane[8*i:], 8, a, b, c, d, e, f, g, h)

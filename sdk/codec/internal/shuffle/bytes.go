@@ -10,20 +10,19 @@ var le = binary.LittleEndian
 // least 1.
 func Bytes(dst, src []byte, size int) {
 	count := len(src) / size
-	switch size {
-	case 1:
+	switch {
+	case size == 1 || count == 0:
 		copy(dst, src)
 		return
-	case 2:
-		part2(dst[:count], dst[count:2*count], src)
+	case size == 2:
+		part2(dst[:2*count], src, count)
 	default:
 		lane := 0
-		for ; size-lane >= 8; lane += 8 {
+		for ; !quick && size-lane >= 8; lane += 8 {
 			gather8(dst[lane*count:], src, lane, size, count)
 		}
-		if size-lane >= 4 {
+		for ; size-lane >= 4; lane += 4 {
 			gather4(dst[lane*count:], src, lane, size, count)
-			lane += 4
 		}
 		for ; lane < size; lane++ {
 			to := dst[lane*count : (lane+1)*count]
@@ -38,9 +37,10 @@ func Bytes(dst, src []byte, size int) {
 }
 
 // part2 makes two lanes of bytes that take turns.
-func part2(low, high, src []byte) {
-	high = high[:len(low)]
-	i := 0
+func part2(dst, src []byte, count int) {
+	i := quickSplit2(dst, src, count)
+	low := dst[:count]
+	high := dst[count:][:len(low)]
 	for ; i+8 <= len(low); i += 8 {
 		from := src[2*i : 2*i+16]
 		a, b := le.Uint64(from), le.Uint64(from[8:])
@@ -62,7 +62,7 @@ func close2(x uint64) uint64 {
 // gather4 makes the four lanes from lane on.
 func gather4(dst, src []byte, lane, size, count int) {
 	p, q, u, v := dst[:count], dst[count:2*count], dst[2*count:3*count], dst[3*count:4*count]
-	i := 0
+	i := quickSplit4(dst, src[lane:], size, count)
 	for ; i+8 <= count; i += 8 {
 		from := src[i*size+lane:]
 		from = from[:7*size+4]
@@ -99,20 +99,19 @@ func gather8(dst, src []byte, lane, size, count int) {
 // UndoBytes is the inverse of Bytes.
 func UndoBytes(dst, src []byte, size int) {
 	count := len(src) / size
-	switch size {
-	case 1:
+	switch {
+	case size == 1 || count == 0:
 		copy(dst, src)
 		return
-	case 2:
-		merge2(dst, src[:count], src[count:2*count])
+	case size == 2:
+		merge2(dst, src[:2*count], count)
 	default:
 		lane := 0
-		for ; size-lane >= 8; lane += 8 {
+		for ; !quick && size-lane >= 8; lane += 8 {
 			scatter8(dst, src[lane*count:], lane, size, count)
 		}
-		if size-lane >= 4 {
+		for ; size-lane >= 4; lane += 4 {
 			scatter4(dst, src[lane*count:], lane, size, count)
-			lane += 4
 		}
 		for ; lane < size; lane++ {
 			to := lane
@@ -126,9 +125,10 @@ func UndoBytes(dst, src []byte, size int) {
 }
 
 // merge2 writes the bytes of two lanes in turn.
-func merge2(dst, low, high []byte) {
-	high = high[:len(low)]
-	i := 0
+func merge2(dst, src []byte, count int) {
+	i := quickJoin2(dst, src, count)
+	low := src[:count]
+	high := src[count:][:len(low)]
 	for ; i+8 <= len(low); i += 8 {
 		a, b := le.Uint64(low[i:]), le.Uint64(high[i:])
 		to := dst[2*i : 2*i+16]
@@ -150,7 +150,7 @@ func spread(x uint64) uint64 {
 // scatter4 puts four lanes into bytes lane..lane+3 of the elements.
 func scatter4(dst, src []byte, lane, size, count int) {
 	p, q, u, v := src[:count], src[count:2*count], src[2*count:3*count], src[3*count:4*count]
-	i := 0
+	i := quickJoin4(dst[lane:], src, size, count)
 	for ; i+8 <= count; i += 8 {
 		a, b, c, d := bytes4(le.Uint64(p[i:]), le.Uint64(q[i:]), le.Uint64(u[i:]), le.Uint64(v[i:]))
 		if size == 4 {
