@@ -1,0 +1,188 @@
+"""A scratch of images that is open in a guest."""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from . import _abi, _providers
+from ._errors import ClosedError, InvalidError, OutOfRangeError
+from ._files import FileSystem
+from ._guest import Guest
+from ._handle import Handle
+from ._images import image_dtype
+from ._locations import ImageLocation, ImageLocationGrouping, packed, wanted
+from ._runtime import Runtime, blocking
+from ._types import NDArray
+
+_KEPT = np.dtype([("off", "<i8"), ("length", "<i8"), ("run_at", "<i8"), ("run_word", "<u8"), ("key_at", "<i8"), ("key_word", "<u8")])
+_ANSWER_BYTES = 32 << 20
+_WORDS_SPAN = 1 << 20  # words this near to each other are read together
+
+
+class _ScratchHandle(Handle):
+    """A handle that opens again what there is by then: a scratch fills."""
+
+    async def _reopen(self, guest: Guest) -> int:
+        if self._serial != guest.serial:
+            done = await self._runtime.run(guest, self._kind, await self._build(guest))
+            self.description = done.data
+            self._take(guest, done.object)
+        return self._id
+
+
+class ImageScratch:
+    """Copies of images, held in memory or in a file. Safe for use by several threads.
+
+    Made by ``create_host_image_scratch`` and its kin. It goes when nobody holds it any more: neither the
+    program, nor a loader or a provider over it.
+    """
+
+    def __init__(
+        self, runtime: Runtime, grouping: ImageLocationGrouping, files: Any, system: FileSystem | None, recipe: dict[str, Any]
+    ) -> None:
+        self._runtime = runtime
+        self._system = system
+        self._closed = False
+        self._fd = -1
+        self.locations = grouping
+        self._places = {g.key: i for i, g in enumerate(grouping)}
+        self._shapes: dict[int, tuple[tuple[int, ...], np.dtype[Any], int]] = {}
+        self._files = files
+        where, self._kept = _providers.lend(runtime, files, grouping)
+        text = json.dumps({**recipe, "files": where, "fs": system.id if system else 0}).encode()
+        request = struct.pack("<I", len(text)) + text + packed(grouping)
+
+        async def build(_: Guest) -> bytes:
+            return request
+
+        self._handle = _ScratchHandle(runtime, _abi.SCRATCH_OPEN, build)
+        blocking(self._handle.open())
+        name = json.loads(self._handle.description)["name"]
+        if system is not None and name:
+            self._fd = system.open(name, 1)
+
+    def __del__(self) -> None:
+        fd, self._fd = getattr(self, "_fd", -1), -1
+        if fd >= 0:
+            os.close(fd)
+
+    def _call(self, kind: int, request: Any) -> Any:
+        if self._closed:
+            raise ClosedError("scratch: closed")
+
+        async def build(guest: Guest) -> bytes:
+            return request(await self._handle.on(guest))  # type: ignore[no-any-return]
+
+        return blocking(self._runtime.call(kind, build)).data
+
+    def _do(self, deed: str, **more: Any) -> Any:
+        return json.loads(self._call(_abi.SCRATCH_DO, lambda h: json.dumps({"scratch": h, "do": deed, **more}).encode()))
+
+    def stats(self) -> dict[str, Any]:
+        """What it holds, and what it did in this process: ``present``, ``eligible``, ``hits``, ``source_reads``, ``filled`` …"""
+        return self._do("stats")  # type: ignore[no-any-return]
+
+    def knows(self, key: str) -> bool:
+        return key in self._places
+
+    def describe(self, key: str) -> tuple[tuple[int, ...], np.dtype[Any], int]:
+        """The shape of one image of a file, its type, and how many there are. Raises InvalidError for other files."""
+        place = self._places.get(key)
+        if place is None:
+            raise InvalidError(f"scratch: {key}: not a file of this scratch", item=key)
+        if place not in self._shapes:
+            (d,) = self._do("describe", keys=[place])
+            self._shapes[place] = tuple(d["image_shape"]), image_dtype(d["data_type"]), d["images"]
+        return self._shapes[place]
+
+    def prefetch(self, key: str) -> None:
+        """Takes in what there is room for of one file."""
+        place = self._places.get(key)
+        if place is not None:
+            self._do("prefetch", keys=[place])
+
+    def read(self, locations: Iterable[ImageLocation], out: NDArray | None = None) -> NDArray:
+        """Images one after another, all of one shape and type; a whole file is one with all of its images.
+
+        What is held comes from the scratch, the rest from its files. Raises InvalidError for images that differ.
+        """
+        wishes = list(locations)
+        keys: list[int] = []
+        indices: list[int] = []
+        like: tuple[tuple[int, ...], np.dtype[Any]] | None = None
+        for at in wishes:
+            shape, dtype, count = self.describe(at.key)
+            if not at.is_whole and at.index >= count:
+                raise OutOfRangeError(f"image: {at}: the file has {count} images", item=at.key)
+            each = range(count) if at.is_whole else (at.index,)
+            is_like = ((count, *shape) if at.is_whole else shape), dtype
+            if like is None:
+                like = is_like
+            elif is_like != like:
+                raise InvalidError(f"scratch: {at}: {is_like[1]} of {is_like[0]}, not {like[1]} of {like[0]}", item=at.key)
+            keys += [self._places[at.key]] * len(each)
+            indices += each
+        if like is None:
+            raise InvalidError("scratch: no locations")
+        shape, dtype = (len(wishes), *like[0]), like[1]
+        if out is None:
+            out = np.empty(shape, dtype)
+        elif out.shape != shape or out.dtype != dtype or not out.flags.c_contiguous or not out.flags.writeable:
+            raise InvalidError(f"scratch: out is {out.dtype} of {out.shape}, not contiguous {dtype} of {shape}")
+        if out.size:
+            self._fill(out.reshape(-1).view(np.uint8).reshape(len(keys), -1), wanted(np.array(keys), np.array(indices)))
+        return out
+
+    def _fill(self, rows: NDArray, images: NDArray) -> None:
+        """Fills a row for each image. What lies in the file is read from there, which costs one call of the guest."""
+        missing = np.arange(len(images))
+        if self._fd >= 0:
+            missing = np.flatnonzero(~self._gather(rows, images))
+        most = max(1, min(_ANSWER_BYTES, self._runtime.memory // 8) // rows.shape[1])
+        for at in range(0, len(missing), most):
+            part = missing[at : at + most]
+            raw = self._call(_abi.SCRATCH_READ, lambda h, part=part: struct.pack("<II", h, 0) + images[part].tobytes())
+            rows[part] = np.frombuffer(raw, np.uint8).reshape(len(part), -1)
+
+    def _gather(self, rows: NDArray, images: NDArray) -> NDArray:
+        """Reads what is in the file, and says of which images that is: those whose words stand before and after."""
+        raw = self._call(_abi.SCRATCH_LOCATE, lambda h: struct.pack("<II", h, 0) + images.tobytes())
+        kept = np.frombuffer(raw, _KEPT)
+        good = (kept["off"] >= 0) & (kept["length"] == rows.shape[1])
+        todo = np.flatnonzero(good)
+        for i, off in zip(todo.tolist(), kept["off"][todo].tolist()):
+            if os.preadv(self._fd, [rows[i]], off) != rows.shape[1]:
+                good[i] = False
+        for at, word in (("run_at", "run_word"), ("key_at", "key_word")):
+            if len(todo):
+                good[todo] &= self._words(kept[at][todo]) == kept[word][todo]
+        return good
+
+    def _words(self, at: NDArray) -> NDArray:
+        low, high = int(at.min()), int(at.max()) + 8
+        if high - low > _WORDS_SPAN:
+            words = [int.from_bytes(os.pread(self._fd, 8, off), "little") for off in at.tolist()]
+            return np.array(words, np.uint64)
+        raw = os.pread(self._fd, high - low, low).ljust(high - low, b"\0")
+        return np.frombuffer(raw, np.uint8)[(at - low)[:, None] + np.arange(8)].copy().view("<u8")[:, 0]
+
+    def close(self) -> None:
+        """Ends it at once, also for those who read through it. Twice is fine."""
+        if not self._closed:
+            self._closed = True
+            self._handle.close_now()
+
+    def __enter__(self) -> ImageScratch:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<gridhold ImageScratch of {self.locations.count} locations in {len(self.locations)} files>"
