@@ -101,13 +101,43 @@ func runCommand(ctx context.Context, c *cobra.Command, args []string) error {
 	return failed(args[0], err)
 }
 
-// tellLock prints the state of a container's lock, if it has one.
-func tellLock(ctx context.Context, c *cobra.Command, g *globals) error {
-	s, err := lockState(ctx, c.Flags().Arg(0))
-	if s == nil || err != nil || g.json {
+// lockLine is what verify tells of a lock.
+type lockLine struct {
+	Name    string `json:"name"`
+	Held    string `json:"held"`
+	Counter uint64 `json:"exclusive_locks"`
+}
+
+func lineOf(s *blosc2.LockState) *lockLine {
+	if s == nil {
+		return nil
+	}
+	return &lockLine{s.Name, s.Held, s.Counter}
+}
+
+func (l *lockLine) String() string {
+	return fmt.Sprintf("lock %s: %s, %d exclusive locks so far", oneLine(l.Name), l.Held, l.Counter)
+}
+
+// repairContainer puts the newest whole state of a frame back.
+func repairContainer(ctx context.Context, c *cobra.Command, name string) error {
+	path, ok := onThisMachine(name)
+	if !ok {
+		return usagef("%s: only containers of this machine are repaired", withoutSecrets(name))
+	}
+	dir, base, err := whereIs(path)
+	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(c.OutOrStdout(), "lock %s: %s, %d exclusive locks so far\n", oneLine(s.Name), s.Held, s.Counter)
+	fs, err := file.OpenFS(dir)
+	if err != nil {
+		return err
+	}
+	defer fs.Close()
+	r, err := blosc2.Repair(ctx, fs, base, blosc2.Options{Locking: blosc2.LockedIfPossible})
+	if err == nil && r.Written {
+		_, err = fmt.Fprintf(c.ErrOrStderr(), "repaired: %d chunks, there were %d\n", r.Chunks, max(r.Was, 0))
+	}
 	return err
 }
 

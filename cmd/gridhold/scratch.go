@@ -55,19 +55,22 @@ func (f *scratchFlags) add(c *cobra.Command) {
 
 // open makes the scratch, or goes on with the one that is there.
 func (f *scratchFlags) open(ctx context.Context, target *scratchTarget, in *scratchInput) (*scratch.ImageScratch, error) {
-	o := scratch.Options{
+	if target.directory {
+		return scratch.CreateDirectoryImageScratch(ctx, in.locations, target.fs, target.key, f.runLength, int64(f.budget), in, f.options())
+	}
+	return scratch.CreateMappedFileImageScratch(ctx, in.locations, target.fs, target.key, f.runLength, int64(f.budget), in, f.options())
+}
+
+func (f *scratchFlags) options() scratch.Options {
+	return scratch.Options{
 		Clock: clock.System{}, Overwrite: f.overwrite, Reserve: f.reserve, KeepFree: int64(f.keepFree),
 		Network: f.network, OpenFiles: f.openFiles,
 	}
-	if target.directory {
-		return scratch.CreateDirectoryImageScratch(ctx, in.locations, target.fs, target.key, f.runLength, int64(f.budget), in, o)
-	}
-	return scratch.CreateMappedFileImageScratch(ctx, in.locations, target.fs, target.key, f.runLength, int64(f.budget), in, o)
 }
 
 // making is a command that makes a scratch of images and does something
 // with it.
-func making(g *globals, use, short, long string, f *scratchFlags, do func(c *cobra.Command, s *scratch.ImageScratch, in *scratchInput) error) *cobra.Command {
+func making(g *globals, use, short, long string, f *scratchFlags, fills bool, do func(c *cobra.Command, s *scratch.ImageScratch, in *scratchInput) error) *cobra.Command {
 	c := &cobra.Command{
 		Use: use + " SCRATCH IMAGES...", Short: short, Long: long, Args: cobra.MinimumNArgs(2),
 		RunE: func(c *cobra.Command, args []string) (err error) {
@@ -81,6 +84,9 @@ func making(g *globals, use, short, long string, f *scratchFlags, do func(c *cob
 				return err
 			}
 			defer func() { err = errors.Join(err, in.Close()) }()
+			if in.all[0].box != nil {
+				return f.makeBoxed(c, g, target, in, fills)
+			}
 			s, err := f.open(c.Context(), target, in)
 			if err != nil {
 				return failed(args[0], err)
@@ -101,7 +107,7 @@ func newScratchCreate(g *globals) *cobra.Command {
 	return making(g, "create", "Make a scratch of images, with nothing in it yet",
 		`Make a scratch for the images that tables name, or that stacks hold, or go on
 with the one that is there. Nothing is taken in yet: programs do that as they
-read, and "gridhold scratch fill" does it beforehand.`, new(scratchFlags),
+read, and "gridhold scratch fill" does it beforehand.`, new(scratchFlags), false,
 		func(*cobra.Command, *scratch.ImageScratch, *scratchInput) error { return nil })
 }
 
@@ -109,7 +115,7 @@ func newScratchFill(g *globals) *cobra.Command {
 	workers := 2
 	c := making(g, "fill", "Take images into a scratch, which is made where there is none",
 		`Take images into a scratch: as many as there is room for, file by file. What is
-there is not read again, so a fill that was interrupted goes on.`, new(scratchFlags),
+there is not read again, so a fill that was interrupted goes on.`, new(scratchFlags), true,
 		func(c *cobra.Command, s *scratch.ImageScratch, in *scratchInput) error {
 			p := newProgress(c.ErrOrStderr())
 			p.begin("runs")
@@ -128,7 +134,7 @@ there is not read again, so a fill that was interrupted goes on.`, new(scratchFl
 			p.end()
 			return done.Wait(context.WithoutCancel(c.Context()))
 		})
-	c.Flags().IntVar(&workers, "workers", workers, "how many `files` to read at a time")
+	c.Flags().IntVar(&workers, "workers", workers, "how many `files` to read at a time; in the sandbox it is one")
 	return c
 }
 
@@ -151,11 +157,11 @@ func newScratchStatus(g *globals) *cobra.Command {
 	return &cobra.Command{
 		Use: "status SCRATCH", Short: "Tell what scratches hold, and whether they are in use", Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) (err error) {
-			target, err := scratchAt(g, args[0])
+			target, err := existing(c.Context(), g, args[0])
 			if err != nil {
 				return err
 			}
-			defer func() { err = errors.Join(err, target.fs.Close()) }()
+			defer func() { err = errors.Join(err, target.Close()) }()
 			all, err := target.statuses(c.Context())
 			if err != nil {
 				return failed(args[0], err)
@@ -190,11 +196,11 @@ func newScratchVerify(g *globals) *cobra.Command {
 		Long: "Hold everything in scratches against its checksum. Nothing is changed: programs take in\nanew what is damaged when they read it.\n\nExit status 3 if anything is.",
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) (err error) {
-			target, err := scratchAt(g, args[0])
+			target, err := existing(c.Context(), g, args[0])
 			if err != nil {
 				return err
 			}
-			defer func() { err = errors.Join(err, target.fs.Close()) }()
+			defer func() { err = errors.Join(err, target.Close()) }()
 			all, err := target.statuses(c.Context())
 			if err != nil {
 				return failed(args[0], err)
@@ -203,7 +209,7 @@ func newScratchVerify(g *globals) *cobra.Command {
 			if err != nil {
 				return failed(args[0], err)
 			}
-			return tellDamage(c, g, checked, damaged)
+			return tellDamage(c, g, checked, damaged, nil)
 		},
 	}
 }
@@ -214,13 +220,20 @@ func verifyScratches(c *cobra.Command, target *scratchTarget, all []scratch.Stat
 	for _, s := range all {
 		at := zarr.Copied{Total: s.PresentRuns}
 		p.begin(s.Name)
-		n, err := scratch.Verify(c.Context(), target.fs, s.Name, func(d scratch.Damage) {
+		report := func(d scratch.Damage) {
 			damaged = append(damaged, zarr.Damage{Item: strings.TrimSpace("/" + s.Name + " " + d.Item), Off: d.Off, Text: d.Text})
-		}, func(bytes int64) {
-			at.Chunks++
-			at.Bytes += bytes
-			p.step(at)
-		})
+		}
+		var n int64
+		var err error
+		if target.box != nil {
+			n, err = target.box.VerifyScratch(c.Context(), target.fs, s.Name, report)
+		} else {
+			n, err = scratch.Verify(c.Context(), target.fs, s.Name, report, func(bytes int64) {
+				at.Chunks++
+				at.Bytes += bytes
+				p.step(at)
+			})
+		}
 		if checked += n; err != nil {
 			return checked, damaged, err
 		}
@@ -237,18 +250,18 @@ longest ago, until the rest is within --budget, and what was left unfinished by
 programs that were killed. Nothing else is ever removed.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) (err error) {
-			target, err := scratchAt(g, args[0])
+			target, err := existing(c.Context(), g, args[0])
 			if err != nil {
 				return err
 			}
-			defer func() { err = errors.Join(err, target.fs.Close()) }()
+			defer func() { err = errors.Join(err, target.Close()) }()
 			if info, err := os.Stat(args[0]); err != nil || !info.IsDir() {
 				if err == nil {
 					err = fault.New(fault.ErrInvalid, "scratch", "", "not a directory")
 				}
 				return failed(args[0], err)
 			}
-			got, err := scratch.Collect(c.Context(), target.fs, target.key, int64(budget), scratch.Options{Clock: clock.System{}})
+			got, err := target.collect(c.Context(), int64(budget))
 			if err != nil {
 				return failed(args[0], err)
 			}

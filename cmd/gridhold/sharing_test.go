@@ -43,6 +43,10 @@ func TestLockCommand(t *testing.T) {
 	path, _ := sharedArray(t, 5)
 	out := gridhold(t, "verify", path).succeeds(t)
 	require.Contains(t, string(out), "lock a.b2nd.b2lock: free, 2 exclusive locks so far\n")
+	out = gridhold(t, "verify", "--json", "--repair", path).succeeds(t)
+	var told struct{ Lock lockLine }
+	require.NoError(t, json.Unmarshal(out, &told))
+	require.Equal(t, lockLine{"a.b2nd.b2lock", "free", 3}, told.Lock)
 	for flag, state := range map[string]string{"--shared=false": "exclusive", "--shared": "shared"} {
 		r := gridhold(t, append([]string{"lock", flag, path, "--"}, prepare("verify", path).Args...)...)
 		require.Contains(t, string(r.succeeds(t)), ": "+state+", ")

@@ -6,28 +6,43 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/gridhold/gridhold/sdk/blosc2"
 	"github.com/gridhold/gridhold/sdk/zarr"
 )
 
 func newVerify(g *globals) *cobra.Command {
-	return command(g, "verify", "Read every index, checksum and chunk, and tell what is damaged",
-		"Read every index, checksum and chunk, and tell what is damaged and where.\n\nExit status 3 if anything is.",
+	var repair bool
+	cmd := command(g, "verify", "Read every index, checksum and chunk, and tell what is damaged",
+		"Read every index, checksum and chunk, and tell what is damaged and where. Of a Blosc2 container also who has its lock.\n\nExit status 3 if anything is damaged.",
 		func(ctx context.Context, c *cobra.Command, s *source) error {
 			checked, damaged, err := s.verify(ctx)
 			if err != nil {
 				return err
 			}
+			var lock *blosc2.LockState
 			if g.key == "" && g.path == "" {
-				if err := tellLock(ctx, c, g); err != nil {
+				if lock, err = lockState(ctx, c.Flags().Arg(0)); err != nil {
 					return err
 				}
 			}
-			return tellDamage(c, g, checked, damaged)
+			return tellDamage(c, g, checked, damaged, lock)
 		})
+	cmd.Flags().BoolVar(&repair, "repair", false, "first make the newest whole state that lies in a Blosc2 frame its state: see docs/sharing.md")
+	run := cmd.RunE
+	cmd.RunE = func(c *cobra.Command, args []string) error {
+		if repair {
+			if err := repairContainer(c.Context(), c, args[0]); err != nil {
+				return failed(args[0], err)
+			}
+		}
+		return run(c, args)
+	}
+	return cmd
 }
 
-// tellDamage prints what is damaged, which is the error of the command.
-func tellDamage(c *cobra.Command, g *globals, checked int64, damaged []zarr.Damage) (err error) {
+// tellDamage prints what is damaged, which is the error of the command, and
+// who has the lock, if there is one.
+func tellDamage(c *cobra.Command, g *globals, checked int64, damaged []zarr.Damage, lock *blosc2.LockState) (err error) {
 	if g.json {
 		if damaged == nil {
 			damaged = []zarr.Damage{}
@@ -35,9 +50,13 @@ func tellDamage(c *cobra.Command, g *globals, checked int64, damaged []zarr.Dama
 		err = writeJSON(c.OutOrStdout(), struct {
 			Checked int64         `json:"checked"`
 			Damaged []zarr.Damage `json:"damaged"`
-		}{checked, damaged})
+			Lock    *lockLine     `json:"lock,omitempty"`
+		}{checked, damaged, lineOf(lock)})
 	} else {
 		err = writeDamage(c, checked, damaged)
+		if l := lineOf(lock); l != nil && err == nil {
+			_, err = fmt.Fprintln(c.OutOrStdout(), l)
+		}
 	}
 	if err == nil && len(damaged) > 0 {
 		err = &failure{path: c.Flags().Arg(0), status: statusDamaged, err: fmt.Errorf("%d damaged of %d checked", len(damaged), checked)}

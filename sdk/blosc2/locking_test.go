@@ -359,4 +359,15 @@ func TestLockIsRemoved(t *testing.T) {
 	got, err := b.Slice(ctx, nil, nil)
 	require.NoError(t, err)
 	require.Equal(t, all(10, 77), got)
+
+	// While it is held: others may hold the new one, so nothing is published.
+	require.NoError(t, a.HoldingLock(ctx, func(ctx context.Context, held *blosc2.NDArray) error {
+		require.NoError(t, held.SetSlice(ctx, nil, all(10, 78)))
+		require.NoError(t, fs.Remove(ctx, "a.b2lock"))
+		require.ErrorIs(t, held.SetSlice(ctx, nil, all(10, 79)), fault.ErrStale)
+		return nil
+	}))
+	got, err = b.Slice(ctx, nil, nil)
+	require.NoError(t, err)
+	require.Equal(t, all(10, 78), got)
 }
