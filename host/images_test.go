@@ -132,7 +132,7 @@ func TestTableInParts(t *testing.T) {
 		return nil
 	})
 	require.ErrorIs(t, err, fault.ErrInvalid)
-	require.Contains(t, err.Error(), "particles at line 60004")
+	require.Contains(t, err.Error(), "particles: line 60004")
 	require.EqualValues(t, rows, n)
 }
 

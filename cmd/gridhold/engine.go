@@ -42,10 +42,9 @@ func newEngine(ctx context.Context, g *globals) (engine, error) {
 		o, err := g.options(ctx)
 		return machine{o}, err
 	case "wasm":
-		if g.explain || g.index != "" {
-			return nil, usagef("--explain and --index go with --engine native")
-		}
-		return newSandbox(ctx, g.compileCache)
+		return newSandbox(ctx, g)
 	}
-	return nil, usagef("--engine %s: want native or wasm", g.engine)
+	return nil, unknownEngine(g.engine)
 }
+
+func unknownEngine(name string) error { return usagef("--engine %s: want native or wasm", name) }

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gridhold/gridhold/host"
 	"github.com/gridhold/gridhold/native/file"
 	"github.com/gridhold/gridhold/sdk/fault"
 	"github.com/gridhold/gridhold/sdk/image"
@@ -25,13 +26,20 @@ type images struct {
 
 	// provider opens image files; partial also those that are cut short.
 	provider func(partial bool) image.ReaderProvider
-	// content opens the file itself, of a table.
-	content func(ctx context.Context) (storage.File, error)
-	under   io.Closer
+	// rows reads the file itself, of a table.
+	rows  func(ctx context.Context, each func(image.TableRow) error) (image.TableInfo, error)
+	roots []string      // of a local table
+	box   *host.Sandbox // of the engine wasm; nil: native
+	under io.Closer
 }
 
 // Close closes what the files stand on.
-func (m *images) Close() error { return m.under.Close() }
+func (m *images) Close() error {
+	if m.box != nil {
+		return errors.Join(m.box.Close(), m.under.Close())
+	}
+	return m.under.Close()
+}
 
 // open opens an image file.
 func (m *images) open(ctx context.Context, key string, partial bool) (image.Reader, error) {
@@ -42,10 +50,17 @@ func (m *images) open(ctx context.Context, key string, partial bool) (image.Read
 // own takes from an error the name of the file that the user named, which
 // stands in front of it anyway.
 func (m *images) own(err error) error {
-	if e := new(fault.Error); errors.As(err, &e) && e.Item == m.key {
-		e.Item = ""
+	e := new(fault.Error)
+	if !errors.As(err, &e) || e.Item != m.key {
+		return err
 	}
-	return err
+	if m.box == nil {
+		e.Item = ""
+		return err
+	}
+	d := fault.DetailOf(err) // all that is left of it
+	d.Item, d.Text = "", strings.Replace(d.Text, ": "+m.key, "", 1)
+	return d.Err()
 }
 
 var tableExtensions = []string{".star", ".cs", ".lst", ".txt"}
@@ -53,6 +68,11 @@ var tableExtensions = []string{".star", ".cs", ".lst", ".txt"}
 // openImages finds out whether a URL names images. It returns nil for what
 // does not.
 func openImages(ctx context.Context, g *globals, name string) (*images, error) {
+	return openImagesIn(ctx, g, nil, name)
+}
+
+// openImagesIn is openImages with a sandbox that is there already, or nil.
+func openImagesIn(ctx context.Context, g *globals, box *host.Sandbox, name string) (*images, error) {
 	var m *images
 	var err error
 	if scheme, _ := schemeOf(name); scheme == "" || scheme == "file" {
@@ -64,11 +84,16 @@ func openImages(ctx context.Context, g *globals, name string) (*images, error) {
 		return nil, err
 	}
 	m.name = name
-	if g.engine != "native" {
-		return nil, errors.Join(fault.New(fault.ErrUnsupported, "engine", g.engine, "it does not read images yet"), m.Close())
-	}
 	if g.path != "" || g.key != "" {
 		return nil, errors.Join(usagef("--path and --key do not go with images"), m.Close())
+	}
+	if m.box = box; box == nil && g.engine == "wasm" {
+		m.box, err = newHost(ctx, g.compileCache)
+	} else if g.engine != "native" && g.engine != "wasm" {
+		err = unknownEngine(g.engine)
+	}
+	if err != nil {
+		return nil, errors.Join(err, m.Close())
 	}
 	return m, nil
 }
@@ -96,13 +121,25 @@ func localImages(g *globals, name string) (*images, error) {
 	if err != nil {
 		return nil, errors.Join(err, fs.Close())
 	}
-	return &images{
-		key: "/" + key, table: table, under: fs,
-		provider: func(partial bool) image.ReaderProvider {
-			return image.Files(fs, image.FilesOptions{Roots: roots, MRCOptions: image.MRCOptions{AllowPartial: partial}})
-		},
-		content: func(ctx context.Context) (storage.File, error) { return fs.Open(ctx, key, storage.OpenRead) },
-	}, nil
+	m := &images{key: "/" + key, table: table, under: fs, roots: roots}
+	m.provider = func(partial bool) image.ReaderProvider {
+		o := image.FilesOptions{Roots: roots, MRCOptions: image.MRCOptions{AllowPartial: partial}}
+		if m.box != nil {
+			return m.box.Images(fs, o)
+		}
+		return image.Files(fs, o)
+	}
+	m.rows = func(ctx context.Context, each func(image.TableRow) error) (image.TableInfo, error) {
+		if m.box != nil {
+			return m.box.ReadTable(ctx, fs, key, m.name, image.TableOptions{}, each)
+		}
+		f, err := fs.Open(ctx, key, storage.OpenRead)
+		if err != nil {
+			return image.TableInfo{}, err
+		}
+		return m.readRows(ctx, f, each)
+	}
+	return m, nil
 }
 
 // tagged reports whether a file has the tag of MRC files.
@@ -140,14 +177,22 @@ func remoteImages(ctx context.Context, g *globals, name string) (*images, error)
 	if g.root != "" {
 		o.Roots = []string{strings.Trim(filepath.ToSlash(g.root), "/")}
 	}
-	return &images{
-		key: base, table: table, under: closer,
-		provider: func(partial bool) image.ReaderProvider {
-			o.AllowPartial = partial
-			return image.Objects(st, o)
-		},
-		content: func(ctx context.Context) (storage.File, error) { return storage.FileOf(ctx, st, base), nil },
-	}, nil
+	m := &images{key: base, table: table, under: closer}
+	m.provider = func(partial bool) image.ReaderProvider {
+		o := o
+		o.AllowPartial = partial
+		if m.box != nil {
+			return m.box.ImageObjects(st, o)
+		}
+		return image.Objects(st, o)
+	}
+	m.rows = func(ctx context.Context, each func(image.TableRow) error) (image.TableInfo, error) {
+		if m.box != nil {
+			return m.box.ReadTableObject(ctx, st, base, m.name, image.TableOptions{}, each)
+		}
+		return m.readRows(ctx, storage.FileOf(ctx, st, base), each)
+	}
+	return m, nil
 }
 
 // machineFS is all files of the machine (of a volume, on Windows), under

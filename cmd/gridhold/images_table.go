@@ -13,15 +13,12 @@ import (
 
 	"github.com/gridhold/gridhold/sdk/fault"
 	"github.com/gridhold/gridhold/sdk/image"
+	"github.com/gridhold/gridhold/sdk/storage"
 	"github.com/gridhold/gridhold/sdk/zarr"
 )
 
-// eachRow reads the table.
-func (m *images) eachRow(ctx context.Context, each func(image.TableRow) error) (info image.TableInfo, err error) {
-	f, err := m.content(ctx)
-	if err != nil {
-		return info, err
-	}
+// readRows reads the table from a file, which it closes.
+func (m *images) readRows(ctx context.Context, f storage.File, each func(image.TableRow) error) (info image.TableInfo, err error) {
 	defer func() { err = errors.Join(err, f.Close()) }()
 	return image.ReadTable(ctx, io.NewSectionReader(f, 0, math.MaxInt64), m.name, image.TableOptions{}, each)
 }
@@ -29,7 +26,7 @@ func (m *images) eachRow(ctx context.Context, each func(image.TableRow) error) (
 // row returns what the k-th row names.
 func (m *images) row(ctx context.Context, k int64) (l image.ImageLocation, err error) {
 	found := errors.New("found")
-	info, err := m.eachRow(ctx, func(r image.TableRow) error {
+	info, err := m.rows(ctx, func(r image.TableRow) error {
 		if r.Row < k {
 			return nil
 		}
@@ -88,7 +85,7 @@ func (m *images) list(ctx context.Context, w io.Writer, asJSON bool) error {
 
 func (m *images) eachLocation(ctx context.Context, each func(image.ImageLocation) error) error {
 	if m.table {
-		_, err := m.eachRow(ctx, func(r image.TableRow) error { return each(r.ImageLocation) })
+		_, err := m.rows(ctx, func(r image.TableRow) error { return each(r.ImageLocation) })
 		return err
 	}
 	r, err := m.open(ctx, m.key, false)
@@ -124,7 +121,7 @@ type opticsGroup struct {
 // group reads the table and sorts what it names.
 func (m *images) group(ctx context.Context) (g *image.ImageLocationGrouping, info image.TableInfo, err error) {
 	g, groupErr := image.GroupLocations(func(yield func(image.ImageLocation) bool) {
-		info, err = m.eachRow(ctx, func(r image.TableRow) error {
+		info, err = m.rows(ctx, func(r image.TableRow) error {
 			yield(r.ImageLocation)
 			return nil
 		})

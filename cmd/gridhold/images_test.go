@@ -142,9 +142,6 @@ func TestImageRegion(t *testing.T) {
 	}
 	status, _, errs = here(t, "read", "--image", "1", filepath.Join("..", "..", "testdata", "zarr"))
 	require.Equal(t, 2, status, errs)
-	status, _, errs = here(t, "info", "--engine", "wasm", name)
-	require.Equal(t, 1, status)
-	require.Contains(t, errs, "does not read images yet")
 }
 
 // What a table names is found from where the table lies, or by --root, also

@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/gridhold/gridhold/host"
 	"github.com/gridhold/gridhold/sdk/fault"
 	"github.com/gridhold/gridhold/sdk/image"
 	"github.com/gridhold/gridhold/sdk/rawjson"
@@ -19,12 +20,18 @@ type scratchTarget struct {
 	fs        *machineFS
 	key       string // its name there
 	directory bool
+	box       *host.Sandbox // that looks at what is there; nil: natively
+}
+
+// Close closes what the scratch stands on.
+func (t *scratchTarget) Close() error {
+	if t.box != nil {
+		return errors.Join(t.box.Close(), t.fs.Close())
+	}
+	return t.fs.Close()
 }
 
 func scratchAt(g *globals, name string) (*scratchTarget, error) {
-	if g.engine != "native" {
-		return nil, failed(name, fault.New(fault.ErrUnsupported, "engine", g.engine, "it has no scratches yet"))
-	}
 	local, err := localPath(name)
 	if err != nil {
 		return nil, failed(name, err)
@@ -35,15 +42,41 @@ func scratchAt(g *globals, name string) (*scratchTarget, error) {
 	}
 	info, err := os.Stat(local)
 	directory := err == nil && info.IsDir() || strings.HasSuffix(name, "/")
-	return &scratchTarget{fs, fs.resolve(key), directory}, nil
+	return &scratchTarget{fs: fs, key: fs.resolve(key), directory: directory}, nil
+}
+
+// existing is scratchAt for who looks at what is there, by the engine.
+func existing(ctx context.Context, g *globals, name string) (*scratchTarget, error) {
+	t, err := scratchAt(g, name)
+	if err != nil {
+		return nil, err
+	}
+	switch g.engine {
+	case "native":
+	case "wasm":
+		t.box, err = newHost(ctx, g.compileCache)
+	default:
+		err = unknownEngine(g.engine)
+	}
+	if err != nil {
+		return nil, errors.Join(failed(name, err), t.Close())
+	}
+	return t, nil
 }
 
 // statuses looks at the scratch, or at all of the directory.
 func (t *scratchTarget) statuses(ctx context.Context) ([]scratch.Status, error) {
-	if t.directory {
+	switch {
+	case t.directory && t.box != nil:
+		return t.box.ListScratches(ctx, t.fs, t.key)
+	case t.directory:
 		return scratch.List(ctx, t.fs, t.key)
 	}
-	s, err := scratch.Inspect(ctx, t.fs, t.key)
+	inspect := scratch.Inspect
+	if t.box != nil {
+		inspect = t.box.InspectScratch
+	}
+	s, err := inspect(ctx, t.fs, t.key)
 	if errors.Is(err, fault.ErrNotFound) {
 		return nil, fault.New(fault.ErrNotFound, "scratch", "", "")
 	}
@@ -66,8 +99,9 @@ func imagesFor(ctx context.Context, g *globals, names []string) (in *scratchInpu
 			err = errors.Join(err, in.Close())
 		}
 	}()
+	var box *host.Sandbox // one for all
 	for _, name := range names {
-		m, err := openImages(ctx, g, name)
+		m, err := openImagesIn(ctx, g, box, name)
 		if err == nil && m == nil {
 			if _, err = os.Stat(name); err == nil {
 				err = fault.New(fault.ErrUnsupported, "images", "", "neither a stack nor a table")
@@ -76,6 +110,7 @@ func imagesFor(ctx context.Context, g *globals, names []string) (in *scratchInpu
 		if err != nil {
 			return in, failed(name, err)
 		}
+		box = m.box
 		in.all = append(in.all, m)
 		in.providers[m] = m.provider(false)
 	}

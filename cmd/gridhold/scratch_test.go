@@ -37,11 +37,17 @@ func stacks(t *testing.T) (names []string, table string) {
 }
 
 func TestScratch(t *testing.T) {
+	for _, engine := range engines {
+		t.Run(engine, func(t *testing.T) { testScratch(t, engine) })
+	}
+}
+
+func testScratch(t *testing.T, engine string) {
 	names, table := stacks(t)
 	file := filepath.Join(t.TempDir(), "scr")
 	run := func(want int, args ...string) (out, errs string) {
 		t.Helper()
-		status, text, errs := here(t, append([]string{"scratch"}, args...)...)
+		status, text, errs := here(t, append([]string{"scratch", "--engine", engine}, args...)...)
 		require.Equal(t, want, status, errs)
 		if want != 0 {
 			require.Regexp(t, `^gridhold: [^\n]+\n$`, errs)
@@ -89,7 +95,7 @@ func TestScratch(t *testing.T) {
 	run(2, "fill", "--budget", "lots", file, names[0])
 	run(1, "status", file+"2")
 	run(1, "gc", file)
-	run(1, "status", "--engine", "wasm", file)
+	run(2, "status", "--engine", "steam", file)
 
 	// A directory, of a table and of stacks.
 	dir := filepath.Join(t.TempDir(), "d") + "/"
