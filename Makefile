@@ -6,7 +6,7 @@ TIME   ?= 30s
 export PYTHON
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-go race check cross wasm wasm-verify test-wasm test-js test-python fuzz bench peers clean
+.PHONY: help demo test test-go race check cross wasm wasm-verify test-wasm test-js test-python fuzz sharing bench peers clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -46,6 +46,9 @@ test-python: ## make .venv and test bindings/python
 
 fuzz: ## run every fuzz test for TIME=30s
 	@scripts/fuzz.sh $(TIME)
+
+sharing: ## the tests of shared containers, as often as it takes to be sure (10 minutes)
+	@REQUIRE_PEERS=1 GRIDHOLD_SHARING=whole go test -count=1 -timeout 30m -run '^TestSharing' ./internal/interop
 
 bench: ## ours and the peers, interleaved in one run, one table
 	@scripts/bench.sh
