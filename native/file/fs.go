@@ -107,14 +107,17 @@ func (s *FS) Rename(ctx context.Context, from, to string) error {
 }
 
 // RenameNoReplace is FS's. Where the system cannot do it in one step, to is
-// linked before from is removed, which only files can.
+// linked before from is removed, which only files can; no directory replaces
+// anything anyway.
 func (s *FS) RenameNoReplace(ctx context.Context, from, to string) error {
 	if err := checkName(ctx, from, to); err != nil {
 		return err
 	}
 	err := s.renameNoReplace(from, to)
 	if errors.Is(err, errors.ErrUnsupported) {
-		if err = s.root.Link(from, to); err == nil {
+		if info, statErr := s.root.Lstat(from); statErr == nil && info.IsDir() {
+			err = s.root.Rename(from, to)
+		} else if err = s.root.Link(from, to); err == nil {
 			err = s.root.Remove(from)
 		}
 	}

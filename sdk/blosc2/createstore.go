@@ -130,11 +130,14 @@ func leftOver(file string) bool { return isLock(file) || path.Ext(file) == ".tmp
 // swap gives the directory tmp the name of another one, which it removes.
 func swap(ctx context.Context, fs storage.FS, tmp, name string) error {
 	old, err := aside(ctx, fs, name, true)
+	if err == nil {
+		err = fs.Remove(ctx, old) // a name that was free: no directory takes the place of another
+	}
+	if err == nil {
+		err = fs.Rename(ctx, name, old)
+	}
 	if err != nil {
 		return err
-	}
-	if err := fs.Rename(ctx, name, old); err != nil {
-		return errors.Join(err, fs.Remove(context.WithoutCancel(ctx), old))
 	}
 	if err := fs.Rename(ctx, tmp, name); err != nil {
 		return errors.Join(err, fs.Rename(context.WithoutCancel(ctx), old, name))

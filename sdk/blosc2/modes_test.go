@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/gridhold/gridhold/native/file"
 	"github.com/gridhold/gridhold/sdk/blosc2"
 	"github.com/gridhold/gridhold/sdk/fault"
 	"github.com/gridhold/gridhold/sdk/storage"
@@ -21,65 +22,81 @@ func write(t *testing.T, fs storage.FS, name, text string) {
 	require.NoError(t, f.Close())
 }
 
-func TestModesOfFrames(t *testing.T) {
-	ctx := t.Context()
-	shape := blosc2.Shape{Shape: []int64{3}, DType: "|u1"}
-	for _, sparse := range []bool{false, true} {
-		fs := storage.NewMemoryFS(0)
-		make := func(name string, spec blosc2.Spec, text string) error {
-			spec.Sparse = sparse
-			a, err := blosc2.CreateFrom(ctx, fs, name, shape, []byte(text), spec, writing)
-			if err == nil {
-				err = a.Close()
-			}
-			return err
-		}
-		holds := func(name, want string) {
-			t.Helper()
-			c, err := blosc2.Open(ctx, fs, name, blosc2.Options{})
-			require.NoError(t, err)
-			require.Equal(t, want, string(items(t, c.(*blosc2.NDArray))))
-			require.NoError(t, c.Close())
-		}
-		require.NoError(t, make("a", blosc2.Spec{OrOpen: true}, "abc"))
-		require.NoError(t, make("a", blosc2.Spec{OrOpen: true}, "def"))
-		holds("a", "abc") // it was there: nothing is filled in
-		require.ErrorIs(t, make("a", blosc2.Spec{}, "def"), fault.ErrExists)
-		holds("a", "abc")
-		require.NoError(t, make("a", blosc2.Spec{Replace: true}, "def"))
-		holds("a", "def")
-		torn := errors.New("torn")
-		spec := blosc2.Spec{Replace: true, Fill: func(context.Context, blosc2.Container) error { return torn }}
-		require.ErrorIs(t, make("a", spec, "ghi"), torn)
-		holds("a", "def")
-		names, err := fs.List(ctx, "")
+// anew calls test with an empty file system in memory, and with a directory.
+func anew(t *testing.T, test func(t *testing.T, fs storage.FS)) {
+	t.Run("memory", func(t *testing.T) { test(t, storage.NewMemoryFS(0)) })
+	t.Run("directory", func(t *testing.T) {
+		fs, err := file.OpenFS(t.TempDir())
 		require.NoError(t, err)
-		require.Len(t, names, 1, "nothing is left beside it: %v", names)
+		defer fs.Close()
+		test(t, fs)
+	})
+}
 
-		// What is not ours stays.
-		write(t, fs, "letter", "dear")
-		require.NoError(t, fs.Mkdir(ctx, "drawer"))
-		write(t, fs, "drawer/letter", "dear")
-		for _, spec := range []blosc2.Spec{{}, {Replace: true}, {OrOpen: true}} {
-			require.Error(t, make("letter", spec, "abc"))
-			require.Error(t, make("drawer", spec, "abc"))
-		}
-		if sparse {
-			write(t, fs, "a/letter", "dear")
-			require.ErrorIs(t, make("a", blosc2.Spec{Replace: true}, "ghi"), fault.ErrExists)
-			holds("a", "def")
-		}
-		_, err = blosc2.CreateSChunk(ctx, fs, "a", blosc2.Spec{OrOpen: true}, writing)
-		require.ErrorIs(t, err, fault.ErrExists)
-		for _, name := range []string{"letter", "drawer/letter"} {
-			_, err := fs.Stat(ctx, name)
-			require.NoError(t, err)
-		}
+func TestModesOfFrames(t *testing.T) {
+	for _, sparse := range []bool{false, true} {
+		anew(t, func(t *testing.T, fs storage.FS) { modesOfFrames(t, fs, sparse) })
 	}
 }
 
-func TestModesOfStores(t *testing.T) {
-	ctx, fs := t.Context(), storage.NewMemoryFS(0)
+func modesOfFrames(t *testing.T, fs storage.FS, sparse bool) {
+	ctx := t.Context()
+	shape := blosc2.Shape{Shape: []int64{3}, DType: "|u1"}
+	make := func(name string, spec blosc2.Spec, text string) error {
+		spec.Sparse = sparse
+		a, err := blosc2.CreateFrom(ctx, fs, name, shape, []byte(text), spec, writing)
+		if err == nil {
+			err = a.Close()
+		}
+		return err
+	}
+	holds := func(name, want string) {
+		t.Helper()
+		c, err := blosc2.Open(ctx, fs, name, blosc2.Options{})
+		require.NoError(t, err)
+		require.Equal(t, want, string(items(t, c.(*blosc2.NDArray))))
+		require.NoError(t, c.Close())
+	}
+	require.NoError(t, make("a", blosc2.Spec{OrOpen: true}, "abc"))
+	require.NoError(t, make("a", blosc2.Spec{OrOpen: true}, "def"))
+	holds("a", "abc") // it was there: nothing is filled in
+	require.ErrorIs(t, make("a", blosc2.Spec{}, "def"), fault.ErrExists)
+	holds("a", "abc")
+	require.NoError(t, make("a", blosc2.Spec{Replace: true}, "def"))
+	holds("a", "def")
+	torn := errors.New("torn")
+	spec := blosc2.Spec{Replace: true, Fill: func(context.Context, blosc2.Container) error { return torn }}
+	require.ErrorIs(t, make("a", spec, "ghi"), torn)
+	holds("a", "def")
+	names, err := fs.List(ctx, "")
+	require.NoError(t, err)
+	require.Len(t, names, 1, "nothing is left beside it: %v", names)
+
+	// What is not ours stays.
+	write(t, fs, "letter", "dear")
+	require.NoError(t, fs.Mkdir(ctx, "drawer"))
+	write(t, fs, "drawer/letter", "dear")
+	for _, spec := range []blosc2.Spec{{}, {Replace: true}, {OrOpen: true}} {
+		require.Error(t, make("letter", spec, "abc"))
+		require.Error(t, make("drawer", spec, "abc"))
+	}
+	if sparse {
+		write(t, fs, "a/letter", "dear")
+		require.ErrorIs(t, make("a", blosc2.Spec{Replace: true}, "ghi"), fault.ErrExists)
+		holds("a", "def")
+	}
+	_, err = blosc2.CreateSChunk(ctx, fs, "a", blosc2.Spec{OrOpen: true}, writing)
+	require.ErrorIs(t, err, fault.ErrExists)
+	for _, name := range []string{"letter", "drawer/letter"} {
+		_, err := fs.Stat(ctx, name)
+		require.NoError(t, err)
+	}
+}
+
+func TestModesOfStores(t *testing.T) { anew(t, modesOfStores) }
+
+func modesOfStores(t *testing.T, fs storage.FS) {
+	ctx := t.Context()
 	a, err := blosc2.CreateFrom(ctx, fs, "leaf", blosc2.Shape{Shape: []int64{3}, DType: "|u1"}, []byte("abc"), blosc2.Spec{Sparse: true}, writing)
 	require.NoError(t, err)
 	for _, tree := range []bool{false, true} {

@@ -82,8 +82,8 @@ const (
 type FS interface {
 	Open(ctx context.Context, name string, flags OpenFlag) (File, error)
 	Stat(ctx context.Context, name string) (FileInfo, error)
-	// Rename replaces to in one step. RenameNoReplace gives ErrExists where
-	// there is one.
+	// Rename replaces to in one step, unless it is a directory: ErrExists.
+	// RenameNoReplace gives that where there is anything.
 	Rename(ctx context.Context, from, to string) error
 	RenameNoReplace(ctx context.Context, from, to string) error
 	Remove(ctx context.Context, name string) error // a file or an empty directory

@@ -119,9 +119,9 @@ func (m *MemoryFS) rename(ctx context.Context, from, to string, replace bool) er
 		return nil
 	case strings.HasPrefix(to, from+"/"):
 		return fault.New(fault.ErrInvalid, "file", to, "lies within what is renamed")
-	case old != nil && old.dir && len(m.below(to)) > 0:
+	case old != nil && old.dir:
 		return FileExists(to)
-	case old != nil && old.dir != n.dir:
+	case old != nil && n.dir:
 		return fault.New(fault.ErrIO, "file", to, "a file is not a directory")
 	case old != nil:
 		m.unlink(to, old)

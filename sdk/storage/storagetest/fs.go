@@ -162,6 +162,11 @@ func testRename(t *testing.T, fs storage.FS) {
 	}
 	_, err := fs.Stat(ctx, "d/f")
 	isError(t, err, fault.ErrNotFound)
+	noError(t, fs.Mkdir(ctx, "empty"))
+	for _, rename := range []func(context.Context, string, string) error{fs.Rename, fs.RenameNoReplace} {
+		isError(t, rename(ctx, "e", "empty"), fault.ErrExists)
+	}
+	noError(t, fs.RenameNoReplace(ctx, "e", "d"))
 }
 
 func testIdentity(t *testing.T, fs storage.FS) {
