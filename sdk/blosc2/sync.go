@@ -77,11 +77,8 @@ func (f *frame) fresh(ctx context.Context, g *grip) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if now := time.Now().UnixNano(); info.Links == 0 || now-f.named.Load() > int64(renaming) {
-		if moved, err := f.where.moved(ctx, info); moved || err != nil {
-			return false, err
-		}
-		f.named.Store(now)
+	if moved, err := f.moved(ctx, info); moved || err != nil {
+		return false, err
 	}
 	if !v.headed(f.head.reader(v.file)) {
 		return false, nil
@@ -125,6 +122,21 @@ func (v *view) trailerAt() int64 {
 		return v.HeaderLen
 	}
 	return v.FrameLen - int64(len(v.tail))
+}
+
+// moved reports whether the name leads to another file than the one that is
+// open. One that was replaced has no name any more; whether one that has was
+// given another is only looked at now and then.
+func (f *frame) moved(ctx context.Context, open storage.FileInfo) (bool, error) {
+	now := time.Now().UnixNano()
+	if open.Links > 0 && now-f.named.Load() <= int64(renaming) {
+		return false, nil
+	}
+	moved, err := f.where.moved(ctx, open)
+	if !moved && err == nil {
+		f.named.Store(now)
+	}
+	return moved, err
 }
 
 // doubtful reports whether what was read of the view, beginning when it was
@@ -212,7 +224,7 @@ func (f *frame) reload(ctx context.Context, g *grip) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	moved, err := f.where.moved(ctx, info)
+	moved, err := f.moved(ctx, info)
 	if err != nil {
 		return false, err
 	}
