@@ -302,4 +302,3 @@ func (c *Scratch) Close() error {
 	defer c.free()
 	return c.sandbox.end(c)
 }
-
