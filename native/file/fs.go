@@ -22,11 +22,19 @@ type FS struct {
 
 // OpenFS opens the directory dir as a file system.
 func OpenFS(dir string) (*FS, error) {
-	root, err := os.OpenRoot(dir)
+	root, err := openRoot(dir)
 	if err != nil {
 		return nil, failure(dir, err)
 	}
 	return &FS{dir, root}, nil
+}
+
+// openRoot opens a directory. To open a pipe would be to wait for its writer.
+func openRoot(dir string) (*os.Root, error) {
+	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
+		return nil, &os.PathError{Op: "open", Path: dir, Err: errors.New("not a directory")}
+	}
+	return os.OpenRoot(dir)
 }
 
 // Close closes the file system, not its open files. Closing twice is fine.

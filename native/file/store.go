@@ -44,7 +44,7 @@ type Store struct {
 
 // Open opens the directory dir as a store.
 func Open(dir string, o Options) (*Store, error) {
-	root, err := os.OpenRoot(dir)
+	root, err := openRoot(dir)
 	if err != nil {
 		return nil, failure(dir, err)
 	}

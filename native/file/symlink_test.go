@@ -129,4 +129,10 @@ func TestNotRegular(t *testing.T) {
 	names, err := s.List(context.Background(), "")
 	require.NoError(t, err)
 	require.Equal(t, []string{"dir/", "f"}, names)
+	for _, name := range []string{"pipe", "f"} {
+		_, err = Open(filepath.Join(root, name), Options{})
+		require.Error(t, err, name)
+		_, err = OpenFS(filepath.Join(root, name))
+		require.Error(t, err, name)
+	}
 }
