@@ -295,7 +295,7 @@ func TestLargest(t *testing.T) {
 	bs, info, err := s.ReadRanges(context.Background(), "k", []storage.Range{{Off: 0, Len: 5}}, "")
 	require.NoError(t, err)
 	require.Equal(t, "start", string(bs[0]))
-	require.EqualValues(t, 1<<43, info.Size)
+	require.Equal(t, int64(1<<43), info.Size)
 }
 
 // What changes between the first and the last look at it is read again, and

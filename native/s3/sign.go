@@ -9,11 +9,12 @@ import (
 	"github.com/minio/minio-go/v7/pkg/credentials"
 	"github.com/minio/minio-go/v7/pkg/signer"
 
+	"github.com/gridhold/gridhold/native/web"
 	"github.com/gridhold/gridhold/sdk/fault"
 )
 
 // signing signs requests without a body to one host; those that a redirect
-// leads elsewhere go unsigned. Of what is answered 404 it tells an object that
+// leads elsewhere go unsigned, and those that come back from there. Of what is answered 404 it tells an object that
 // is missing, which means fill values, from all else.
 type signing struct {
 	next   http.RoundTripper
@@ -27,7 +28,7 @@ const emptyHash = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b
 
 // RoundTrip is http.RoundTripper's.
 func (s *signing) RoundTrip(r *http.Request) (*http.Response, error) {
-	if r.URL.Host == s.host {
+	if r.URL.Host == s.host && web.SameOrigin(r) {
 		v, err := s.creds.GetWithContext(&credentials.CredContext{Client: &http.Client{Transport: s.next}})
 		if err != nil {
 			return nil, fault.New(fault.ErrNotAllowed, "s3", "", "no credentials: "+err.Error())

@@ -30,9 +30,10 @@ type Options struct {
 // safe for concurrent use.
 //
 // It asks for identity encoding. A 200 that comes packed by gzip all the same
-// is unpacked, once; ErrIO if it is not gzip. A redirect to another scheme is
-// ErrNotAllowed, and one to another host gets none of the caller's header
-// fields but those that say which bytes. A body that ends early, or falls
+// is unpacked, once; ErrIO if it is not gzip. A redirect to another scheme,
+// but from http to https, is ErrNotAllowed; one that leaves the scheme or host
+// gets none of the caller's header fields but those that say which bytes, nor
+// do those that follow it. A body that ends early, or falls
 // silent, is ErrIO.
 // Bodies of answers that are errors are not read.
 type Fetcher struct {
@@ -93,24 +94,40 @@ func NewTransport() *http.Transport {
 	}
 }
 
+// redirect judges the next step of a request that was led on. Who left the
+// origin once is not trusted again on the way back: where it leads is then
+// another's choice.
 func redirect(next *http.Request, before []*http.Request, most int) error {
-	first := before[0]
+	first, last := before[0], before[len(before)-1]
+	upgrade := last.URL.Scheme == "http" && next.URL.Scheme == "https"
 	switch {
 	case len(before) > max(most, 0):
 		return fault.New(fault.ErrIO, "http", place(first.URL), "too many redirects")
-	case next.URL.Scheme != first.URL.Scheme:
+	case next.URL.Scheme != last.URL.Scheme && !upgrade:
 		return fault.New(fault.ErrNotAllowed, "http", place(first.URL), "redirect to another scheme: "+place(next.URL))
 	}
-	if next.URL.Host != first.URL.Host {
-		for name := range next.Header {
-			switch name {
-			case "Range", "If-Match", "Accept-Encoding", "User-Agent":
-			default:
-				next.Header.Del(name)
-			}
+	if SameOrigin(next) {
+		return nil
+	}
+	for name := range next.Header {
+		switch name {
+		case "Range", "If-Match", "Accept-Encoding", "User-Agent":
+		default:
+			next.Header.Del(name)
 		}
 	}
 	return nil
+}
+
+// SameOrigin reports whether a request, and all whose redirects led to it,
+// have one scheme and host.
+func SameOrigin(r *http.Request) bool {
+	for by := r.Response; by != nil && by.Request != nil; by = by.Request.Response {
+		if from := by.Request.URL; from.Scheme != r.URL.Scheme || from.Host != r.URL.Host {
+			return false
+		}
+	}
+	return true
 }
 
 // Fetch is storage.Fetcher's.

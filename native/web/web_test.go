@@ -170,8 +170,6 @@ func TestRedirects(t *testing.T) {
 		seen = r.Header
 		io.WriteString(w, "there")
 	})
-	secure := httptest.NewTLSServer(http.NotFoundHandler())
-	t.Cleanup(secure.Close)
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/loop":
@@ -180,8 +178,6 @@ func TestRedirects(t *testing.T) {
 			http.Redirect(w, r, other.URL, 307)
 		case "/near":
 			http.Redirect(w, r, "/here", 301)
-		case "/tls":
-			http.Redirect(w, r, secure.URL, 302)
 		case "/file":
 			http.Redirect(w, r, "file:///etc/passwd", 302)
 		case "/here":
@@ -206,9 +202,53 @@ func TestRedirects(t *testing.T) {
 	require.Empty(t, seen.Get("Authorization"))
 	_, err = get("/loop")
 	require.ErrorIs(t, err, fault.ErrIO)
-	for _, path := range []string{"/tls", "/file"} {
-		_, err = get(path)
-		require.ErrorIs(t, err, fault.ErrNotAllowed, path)
+	_, err = get("/file")
+	require.ErrorIs(t, err, fault.ErrNotAllowed)
+}
+
+// Servers lead from http to https, which is another origin; none may lead back
+// to http, nor through another host back to where credentials are.
+func TestRedirectsChangeOrigin(t *testing.T) {
+	var plain, secure, far *httptest.Server
+	var seen http.Header
+	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/up":
+			http.Redirect(w, r, secure.URL+"/data?sig=theirs", 308)
+		case "/down":
+			http.Redirect(w, r, plain.URL+"/data", 302)
+		case "/updown":
+			http.Redirect(w, r, secure.URL+"/down", 302)
+		case "/away": // and back again: another port is another host
+			http.Redirect(w, r, far.URL, 302)
+		case "/data":
+			seen = r.Header
+			http.ServeContent(w, r, "", time.Time{}, strings.NewReader("0123456789"))
+		}
+	})
+	plain, secure = serve(t, h), httptest.NewTLSServer(h)
+	t.Cleanup(secure.Close)
+	far = serve(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, plain.URL+"/data", 302) })
+	f := New(Options{Transport: secure.Client().Transport})
+	t.Cleanup(func() { f.Close() })
+	get := func(url string) (storage.Response, error) {
+		seen = nil
+		return f.Fetch(ctx, storage.Request{Method: "GET", URL: url, Limit: 100, Header: []storage.Field{
+			{Name: "Range", Value: "bytes=2-4"}, {Name: "X-Api-Key", Value: "secret"}, {Name: "Cookie", Value: "secret"}}})
+	}
+	for _, url := range []string{plain.URL + "/up?sig=ours", plain.URL + "/away"} {
+		r, err := get(url)
+		require.NoError(t, err)
+		require.Equal(t, 206, r.Status)
+		require.Equal(t, "234", string(r.Body))
+		for _, name := range []string{"X-Api-Key", "Cookie", "Referer"} {
+			require.Empty(t, seen.Get(name), name)
+		}
+	}
+	for _, url := range []string{secure.URL + "/down", plain.URL + "/updown"} {
+		_, err := get(url)
+		require.ErrorIs(t, err, fault.ErrNotAllowed, url)
+		require.Nil(t, seen)
 	}
 }
 

@@ -25,7 +25,8 @@ type Response struct {
 type Field struct{ Name, Value string }
 
 // Fetcher makes one HTTP exchange, nothing clever: no retries, no cache, no
-// redirects to another scheme. An error (ErrIO, ErrCancelled) means that no
+// redirects to another scheme but from http to https, and to another origin
+// none with the caller's credentials. An error (ErrIO, ErrCancelled) means that no
 // response came, or not all of the body.
 //
 // It asks for no Content-Encoding. If an answer has one all the same, the
