@@ -27,6 +27,12 @@ export const Kind = {
   containerRead: 19,
   containerWrite: 20,
   containerDo: 21,
+  imagesOpen: 22,
+  imagesRead: 23,
+  tableRead: 24,
+  scratchOpen: 25,
+  scratchRead: 26,
+  scratchDo: 28,
 } as const;
 
 export type Kind = (typeof Kind)[keyof typeof Kind];

@@ -20,6 +20,8 @@ import type { NDArray, SChunk } from './frame.js';
 import { GridGroup, type GroupInfo } from './group.js';
 import { Guest } from './guest.js';
 import { Handle } from './handle.js';
+import { openStack, readTable, type ImageStack, type ImageTable, type StackOptions, type TableOptions } from './images.js';
+import { createScratch, type ImageFiles, type ImageLocation, type ImageScratch, type ScratchOptions } from './scratch.js';
 import type { Outside } from './io.js';
 import type { AnyContainer, DictStore, EmbedStore, TreeStore } from './key-store.js';
 import { compile, type WasmSource } from './loader.js';
@@ -166,6 +168,35 @@ export class Gridhold {
   /** Makes a store of frames and opens it for writing. Rejects with ExistsError. */
   async createStore(target: FileSource, options: StoreOptions): Promise<EmbedStore | DictStore | TreeStore> {
     return createStore(this, target, options);
+  }
+
+  /**
+   * Opens an MRC file: by its URL; as an object of a store, whose name `path` is; or as a file, see `containerFile` of the
+   * subpath for Node. Rejects with NotFoundError, CorruptError, UnsupportedError.
+   */
+  async openStack(source: Source | FileSource, options: StackOptions = {}): Promise<ImageStack> {
+    return openStack(this, source, options);
+  }
+
+  /** Reads a table of images: STAR, cryoSPARC's .cs, or a list. Sources as of `openStack`. Rejects with CorruptError, InvalidError. */
+  async readTable(source: Source | FileSource, options: TableOptions = {}): Promise<ImageTable> {
+    return readTable(this, source, options);
+  }
+
+  /**
+   * Makes a scratch in the instance's memory, of which it may take half: images of `files` are read once, in runs of
+   * `runLength`, as far as `maxSize` bytes go. Rejects with InvalidError where there is nothing to hold.
+   */
+  async createHostImageScratch(locations: readonly ImageLocation[], runLength: number, maxSize: number | undefined, files: ImageFiles): Promise<ImageScratch> {
+    return createScratch(this, undefined, locations, runLength, files, { maxSize });
+  }
+
+  /**
+   * Opens a scratch file that other programs make and fill, for reading. What is not there yet is read from `files`.
+   * Rejects with NotFoundError where there is no scratch of these locations and run length.
+   */
+  async openImageScratch(source: FileSource, locations: readonly ImageLocation[], runLength: number, files: ImageFiles, options: ScratchOptions = {}): Promise<ImageScratch> {
+    return createScratch(this, source, locations, runLength, files, options);
   }
 
   /** @internal The file systems that are lent. */

@@ -1,4 +1,4 @@
-/** Single subchunks of sharded Zarr arrays, and Blosc2 containers, in browsers and Node. */
+/** Single subchunks of sharded Zarr arrays, Blosc2 containers, and stacks of images, in browsers and Node. */
 export { GridArray, type ArrayInfo, type ReadOptions } from './array.js';
 export type { Location } from './batch.js';
 export { ShardCache, type CacheOptions, type CacheStats } from './cache.js';
@@ -34,10 +34,12 @@ export type { FileStat, FileSystem, OpenFile } from './files.js';
 export { Frame, NDArray, SChunk, type Items, type Span } from './frame.js';
 export { Gridhold, type Damage, type Entry, type LoadOptions, type OpenOptions } from './gridhold.js';
 export { GridGroup, type GroupInfo, type Multiscale } from './group.js';
+export { ImageStack, type ImageTable, type StackInfo, type StackOptions, type TableOptions, type TableRow } from './images.js';
 export { DictStore, EmbedStore, KeyStore, TreeStore, type AnyContainer } from './key-store.js';
 export type { WasmSource } from './loader.js';
 export { DEFAULT_MEMORY } from './maximum.js';
 export { Extension } from './msgpack.js';
+export { ImageScratch, parseLocation, type ImageFiles, type ImageLocation, type ScratchOptions, type ScratchStats } from './scratch.js';
 export { blobStore } from './blob-store.js';
 export { HttpStore, httpStore, type ByteRange, type HttpOptions, type ReadAnswer, type Source, type Store } from './store.js';
 export { field, type NdArray, type TypedArray } from './values.js';

@@ -30,10 +30,10 @@ test('the lock file names no registry', () => {
 test('exports', () => {
   equal(Object.keys(lib).sort(), [
     'CancelledError', 'ClosedError', 'Container', 'CorruptError', 'DEFAULT_MEMORY', 'DictStore', 'EmbedStore', 'ExistsError', 'Extension',
-    'Frame', 'GridArray', 'GridGroup', 'Gridhold', 'GridholdError', 'HttpStore', 'IOError', 'InternalError', 'InvalidError', 'KeyStore',
+    'Frame', 'GridArray', 'GridGroup', 'Gridhold', 'GridholdError', 'HttpStore', 'IOError', 'ImageScratch', 'ImageStack', 'InternalError', 'InvalidError', 'KeyStore',
     'LimitError', 'LockTimeoutError', 'LockedError', 'NDArray', 'NoSpaceError', 'NotAllowedError', 'NotFoundError', 'OutOfRangeError',
     'ReadOnlyError', 'SChunk', 'ShardCache', 'StaleError', 'TreeStore', 'UnsupportedError', 'VLMeta', 'WrongArrayError', 'blobStore',
-    'field', 'floats', 'gzipStream', 'httpStore',
+    'field', 'floats', 'gzipStream', 'httpStore', 'parseLocation',
   ]);
   equal(Object.keys(node).sort(), ['FileStore', 'NodeFileSystem', 'codecs', 'containerFile', 'fileStore']);
 });
