@@ -55,7 +55,7 @@ func (g *globals) explainTo(w io.Writer) error {
 	if !g.explain {
 		return nil
 	}
-	c := g.cost.Cost()
+	c := g.cost.Cost().Plus(g.inside)
 	if g.json {
 		_, err := fmt.Fprintf(w, "%s\n", rawjson.Marshal(c))
 		return err

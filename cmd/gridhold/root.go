@@ -21,6 +21,7 @@ type globals struct {
 	index        string
 	explain      bool
 	cost         storage.Tally // with explain
+	inside       storage.Cost  // what the sandbox adds to that
 }
 
 func newRoot() *cobra.Command {

@@ -3,23 +3,41 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 
 	"github.com/gridhold/gridhold/host"
+	"github.com/gridhold/gridhold/sdk/fault"
 	"github.com/gridhold/gridhold/sdk/storage"
 	"github.com/gridhold/gridhold/sdk/zarr"
 )
 
 // sandbox is the core as a guest under wazero.
-type sandbox struct{ *host.Sandbox }
+type sandbox struct {
+	*host.Sandbox
+	g    *globals
+	pack *host.IndexPack // of the flag --index; nil: none
+}
 
-// newSandbox starts the guest. compileCache is the flag --compile-cache.
-func newSandbox(ctx context.Context, compileCache string) (engine, error) {
-	s, err := newHost(ctx, compileCache)
-	if err != nil {
+// newSandbox starts the guest.
+func newSandbox(ctx context.Context, g *globals) (engine, error) {
+	s := sandbox{g: g}
+	if g.index != "" {
+		b, err := readFile(ctx, g.index)
+		if err != nil {
+			return nil, failed(g.index, err)
+		}
+		m := storage.NewMemory()
+		m.Set("pack", b)
+		s.pack = &host.IndexPack{Store: m, Key: "pack"}
+	}
+	var err error
+	if s.Sandbox, err = newHost(ctx, g.compileCache); err != nil {
 		return nil, err
 	}
-	return sandbox{s}, nil
+	return s, nil
 }
+
+// newHost starts a guest. compileCache is the flag --compile-cache.
 
 func newHost(ctx context.Context, compileCache string) (*host.Sandbox, error) {
 	switch compileCache {
@@ -49,20 +67,34 @@ func (s sandbox) verify(ctx context.Context, st storage.Store, path string) (che
 }
 
 func (s sandbox) openArray(ctx context.Context, st storage.Store, path string) (array, error) {
-	a, err := s.OpenArray(ctx, st, path, host.OpenOptions{})
+	a, err := s.OpenArray(ctx, st, path, host.OpenOptions{IndexPack: s.pack, Trace: s.g.explain})
+	if e := (*fault.Error)(nil); errors.As(err, &e) && e.Format == "index pack" {
+		return nil, failed(s.g.index, err)
+	}
 	if err != nil {
 		return nil, err
 	}
-	b := &sandboxArray{Array: a, cache: a.ShardCache(host.CacheOptions{})}
+	b := &sandboxArray{Array: a, g: s.g, cache: a.ShardCache(host.CacheOptions{})}
 	return b, json.Unmarshal(a.Describe(), &b.is)
 }
 
 // sandboxArray is an array that the guest has open.
 type sandboxArray struct {
 	*host.Array
+	g     *globals
 	is    description
 	cache *host.ShardCache
 	buf   []byte // of the last region
+}
+
+// Close adds up what the guest saw of the cost.
+func (s *sandboxArray) Close() error {
+	if !s.g.explain {
+		return s.Array.Close()
+	}
+	cost, err := s.Cost(context.Background())
+	s.g.inside = s.g.inside.Plus(cost)
+	return errors.Join(err, s.Array.Close())
 }
 
 func (s *sandboxArray) shape() *description { return &s.is }
