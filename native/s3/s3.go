@@ -229,7 +229,7 @@ func (s *Store) failure(ctx context.Context, item string, err error) error {
 	switch r.Code {
 	case "NoSuchBucket":
 		return noBucket(s.client.EndpointURL().Host, s.bucket)
-	case unknownUser, unknownUserVersity:
+	case unknownUser, unknownUserVersity, expiredToken, badToken:
 		r.StatusCode = http.StatusForbidden
 	}
 	return kindOf(r.StatusCode, item, err.Error())

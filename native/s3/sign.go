@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"net/http"
+	"net/url"
 	"strings"
 
 	"github.com/minio/minio-go/v7/pkg/credentials"
@@ -14,8 +15,9 @@ import (
 )
 
 // signing signs requests without a body to one host; those that a redirect
-// leads elsewhere go unsigned, and those that come back from there. Of what is answered 404 it tells an object that
-// is missing, which means fill values, from all else.
+// leads elsewhere go unsigned, and those that come back from there. It tells an
+// object that is missing, which means fill values, from what else is answered
+// with the same status.
 type signing struct {
 	next   http.RoundTripper
 	host   string
@@ -40,34 +42,74 @@ func (s *signing) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 	}
 	res, err := s.next.RoundTrip(r)
-	if err == nil {
-		plain(res.Header)
+	if err != nil {
+		return nil, err
 	}
-	if err != nil || res.StatusCode != http.StatusNotFound || r.Method == http.MethodHead {
-		return res, err
+	plain(res.Header)
+	if r.Method == http.MethodHead || !explains(res.StatusCode) {
+		return res, nil
 	}
 	text, err := io.ReadAll(io.LimitReader(res.Body, 4<<10))
 	res.Body.Close()
 	if err != nil {
 		return nil, err
 	}
-	switch code := codeOf(text); code {
-	case "", "NoSuchKey", "NoSuchVersion":
-	case "NoSuchBucket":
-		return nil, noBucket(r.URL.Host, r.URL.Path)
-	case unknownUser, unknownUserVersity:
-		return nil, fault.New(fault.ErrNotAllowed, "s3", r.URL.Host, "unknown access key")
-	default:
-		return nil, fault.New(fault.ErrIO, "s3", r.URL.Host, "status 404, "+code)
+	if err := s.refusal(r.URL, res, codeOf(text)); err != nil {
+		return nil, err
 	}
 	res.Body = io.NopCloser(bytes.NewReader(text))
 	return res, nil
 }
 
-// What servers say of an access key that they do not know; AWS with 403.
+// explains reports whether answers of a status have a code that tells more.
+func explains(status int) bool {
+	switch status {
+	case http.StatusMovedPermanently, http.StatusTemporaryRedirect, http.StatusBadRequest, http.StatusForbidden, http.StatusNotFound:
+		return true
+	}
+	return false
+}
+
+// refusal is the error of a code that storage.HTTP cannot tell by the status,
+// nil for others. Above all, a 403 that storage.HTTPOptions.ForbiddenIsMissing
+// may take for a missing object is one about the object, not about who asks.
+func (s *signing) refusal(at *url.URL, res *http.Response, code string) error {
+	region := res.Header.Get("X-Amz-Bucket-Region")
+	switch code {
+	case "", "NoSuchKey", "NoSuchVersion", "AccessDenied", "AllAccessDisabled":
+		return nil
+	case "NoSuchBucket":
+		return noBucket(at.Host, at.Path)
+	case unknownUser, unknownUserVersity:
+		return fault.New(fault.ErrNotAllowed, "s3", at.Host, "unknown access key")
+	case expiredToken, badToken:
+		return fault.New(fault.ErrNotAllowed, "s3", at.Host, "the session token is not taken any more, "+code)
+	case "PermanentRedirect", "TemporaryRedirect", "AuthorizationHeaderMalformed":
+		if res.Header.Get("Location") != "" {
+			return nil // to be followed
+		}
+		why := "the bucket is not in region " + s.region
+		if region != "" {
+			why += " but in " + region
+		}
+		return fault.New(fault.ErrInvalid, "s3", at.Host, why)
+	}
+	switch res.StatusCode {
+	case http.StatusForbidden:
+		return fault.New(fault.ErrNotAllowed, "s3", at.Host, "status 403, "+code)
+	case http.StatusNotFound:
+		return fault.New(fault.ErrIO, "s3", at.Host, "status 404, "+code)
+	}
+	return nil // of 400 too: some refuse a suffix range so
+}
+
+// What servers say of an access key that they do not know, AWS with 403; and of
+// a session token, with 400.
 const (
 	unknownUser        = "InvalidAccessKeyId"
 	unknownUserVersity = "XAdminUserNotFound"
+	expiredToken       = "ExpiredToken"
+	badToken           = "InvalidToken"
 )
 
 // codeOf is the code in the text of an error; "" if it is no error of S3.
