@@ -199,6 +199,14 @@ func (c *chain) raw() bool {
 // size is the number of bytes of a decoded chunk of a shape in memory.
 func (c *chain) size(shape []int64) int64 { return sizeOf(shape, c.elem.size) }
 
+// decoded is size; -1 where the lengths of elements are in the elements.
+func (c *chain) decoded(shape []int64) int64 {
+	if c.elem.variable {
+		return -1
+	}
+	return c.size(shape)
+}
+
 // decode decodes the stored bytes of a chunk of a shape: C order, little
 // endian. dst is used where it is large enough; the result may alias src.
 func (c *chain) decode(ctx context.Context, ar *arena, dst, src []byte, shape []int64) ([]byte, error) {

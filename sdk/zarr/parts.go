@@ -133,12 +133,14 @@ func (r reader) partError(err error, ref shardRef, p part) error {
 // atOnce is how many chunks of a region or of a batch are on their way at a
 // time. More than there are processors: a cold shard waits for its index first.
 // A shard brings several requests, a chunk that is none just one, so there
-// are as many requests as a store has under way.
+// are as many requests as a store has under way; fewer of large chunks, each of
+// which is in memory as it is stored and as it is decoded.
 func (a *Array) atOnce() int {
-	if a.shards == nil {
-		return 32
+	if a.shards != nil || a.subEdge == nil {
+		return 16
 	}
-	return 16
+	n := a.meta.codecs.size(a.subEdge)
+	return int(min(32, max(1, a.o.Limits.chunk()/max(1, 2*n))))
 }
 
 // parallel calls f for 0 to n-1, at most width at a time, and returns the

@@ -185,7 +185,7 @@ func extent(lo, hi []int64) []int64 {
 func (r reader) chunk(ctx context.Context, c *chain, ref shardRef, shape, lo, hi []int64, out view) error {
 	if s := c.sharding(); s != nil {
 		if len(c.bytes) > 0 {
-			b, err := ref.from.all(ctx, r.limits.chunk())
+			b, err := ref.from.all(ctx, r.limits.chunk(), c.decoded(shape))
 			if err != nil {
 				return err
 			}
@@ -199,7 +199,7 @@ func (r reader) chunk(ctx context.Context, c *chain, ref shardRef, shape, lo, hi
 	if err := r.limits.check("chunk", c.size(shape), true); err != nil {
 		return err
 	}
-	b, err := ref.from.all(ctx, r.limits.chunk())
+	b, err := ref.from.all(ctx, r.limits.chunk(), c.decoded(shape))
 	if err != nil {
 		return err
 	}

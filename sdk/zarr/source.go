@@ -33,20 +33,31 @@ func (s source) within(off, n int64) source {
 	return s
 }
 
-// all returns the whole value. ErrNotFound if there is no object.
-func (s source) all(ctx context.Context, limit int64) ([]byte, error) {
+// all returns the whole value, which will decode to so many bytes: what has
+// to make room before it reads is not asked for as much as the limit lets
+// through. decoded < 0 is not known. ErrNotFound if there is no object.
+func (s source) all(ctx context.Context, limit, decoded int64) ([]byte, error) {
 	switch {
 	case s.store == nil:
 		return s.mem, nil
 	case s.size < 0:
-		bs, err := s.ranges(ctx, []storage.Range{{Off: 0, Len: limit + 1}})
-		if err != nil {
-			return nil, err
+		most := limit
+		if decoded >= 0 {
+			decoded = min(decoded, limit)
+			most = min(limit, decoded+decoded/8+64<<10) // codecs that fail to pack add little
 		}
-		if int64(len(bs[0])) > limit {
-			return nil, fault.New(fault.ErrLimit, "zarr", s.key, "has more than "+itoa(limit)+" bytes")
+		for {
+			bs, err := s.ranges(ctx, []storage.Range{{Off: 0, Len: most + 1}})
+			switch {
+			case err != nil:
+				return nil, err
+			case int64(len(bs[0])) <= most:
+				return bs[0], nil
+			case most == limit:
+				return nil, fault.New(fault.ErrLimit, "zarr", s.key, "has more than "+itoa(limit)+" bytes")
+			}
+			most = limit
 		}
-		return bs[0], nil
 	case s.size > limit:
 		return nil, fault.New(fault.ErrLimit, "zarr", s.key, "has "+itoa(s.size)+" bytes, over the limit of "+itoa(limit))
 	}

@@ -213,7 +213,7 @@ func (a *Array) RetrieveEncodedSubchunk(ctx context.Context, idx []int64, o Read
 		return nil, err
 	}
 	if a.shards == nil {
-		b, err := a.chunk(idx).all(ctx, a.o.Limits.chunk())
+		b, err := a.chunk(idx).all(ctx, a.o.Limits.chunk(), a.meta.codecs.decoded(a.meta.grid.chunkShape(idx)))
 		if errors.Is(err, fault.ErrNotFound) {
 			return nil, nil
 		}
