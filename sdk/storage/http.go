@@ -151,33 +151,41 @@ func (h *HTTP) readRanges(ctx context.Context, key string, rs []Range, want Vers
 	return bs, info, nil
 }
 
+// readParts makes the requests of a call. Where the server ignores ranges, each
+// may bring the whole object: then one goes alone, and the others have its answer.
 func (h *HTTP) readParts(ctx context.Context, key string, parts []part, want Version) error {
-	read := func(ctx context.Context, p *part) (err error) {
-		switch {
-		case p.probe:
-			p.answer, err = h.probe(ctx, key, want)
-		case p.Off < 0:
-			p.answer, err = h.suffix(ctx, key, p.Len, want)
-		default:
-			p.answer, err = h.explicit(ctx, key, p.Range, want)
-		}
-		return err
-	}
-	rest := parts
-	if h.noRange.Load() {
-		// Each request may bring the whole object: try one first.
-		if err := read(ctx, &parts[0]); err != nil {
+	alone := len(parts) == 1 || h.noRange.Load()
+	if !alone {
+		err := h.each(ctx, len(parts), func(ctx context.Context, i int) error { return h.readPart(ctx, key, &parts[i], want, false) })
+		if err != errWhole {
 			return err
 		}
-		rest = parts[1:]
-		if parts[0].whole {
-			for i := range rest {
-				rest[i].answer = parts[0].answer
-			}
-			return nil
-		}
 	}
-	return h.each(ctx, len(rest), func(ctx context.Context, i int) error { return read(ctx, &rest[i]) })
+	if err := h.readPart(ctx, key, &parts[0], want, true); err != nil {
+		return err
+	}
+	rest := parts[1:]
+	if parts[0].whole {
+		for i := range rest {
+			rest[i].answer = parts[0].answer
+		}
+		return nil
+	}
+	return h.each(ctx, len(rest), func(ctx context.Context, i int) error { return h.readPart(ctx, key, &rest[i], want, true) })
+}
+
+// readPart makes the request of a part. Without mayWhole an answer that is
+// more than was asked for is errWhole.
+func (h *HTTP) readPart(ctx context.Context, key string, p *part, want Version, mayWhole bool) (err error) {
+	switch {
+	case p.probe:
+		p.answer, err = h.probe(ctx, key, want)
+	case p.Off < 0:
+		p.answer, err = h.suffix(ctx, key, p.Len, want)
+	default:
+		p.answer, err = h.explicit(ctx, key, p.Range, want, mayWhole)
+	}
+	return err
 }
 
 // part is one request of a call, or two where the size has to be asked for.

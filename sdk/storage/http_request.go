@@ -121,8 +121,9 @@ func refusal(key string, r Response, forbiddenIsMissing bool) error {
 	return fault.New(kind, "http", key, "status "+strconv.Itoa(r.Status))
 }
 
-// explicit reads a range with Off >= 0, to the end if Len < 0.
-func (h *HTTP) explicit(ctx context.Context, key string, r Range, want Version) (answer, error) {
+// explicit reads a range with Off >= 0, to the end if Len < 0. Where the server
+// ignores ranges it reads the object whole, or without mayWhole is errWhole.
+func (h *HTTP) explicit(ctx context.Context, key string, r Range, want Version, mayWhole bool) (answer, error) {
 	span := ""
 	switch {
 	case r.Len >= 0:
@@ -134,10 +135,13 @@ func (h *HTTP) explicit(ctx context.Context, key string, r Range, want Version) 
 	if r.Len >= 0 {
 		limit = min(limit, r.Len)
 	}
-	if h.noRange.Load() {
+	if mayWhole && h.noRange.Load() {
 		limit = max(limit, h.o.WholeLimit)
 	}
 	a, err := h.span(ctx, key, span, r, want, limit)
+	if err == errWhole && !mayWhole {
+		return a, err
+	}
 	if err == errWhole && limit < h.o.WholeLimit {
 		a, err = h.span(ctx, key, span, r, want, h.o.WholeLimit)
 	}

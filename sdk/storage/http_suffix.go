@@ -48,7 +48,7 @@ func (h *HTTP) suffix(ctx context.Context, key string, n int64, want Version) (a
 		return a, a.check(key, want)
 	}
 	off := max(size-n, 0)
-	tail, err := h.explicit(ctx, key, Range{off, size - off}, want)
+	tail, err := h.explicit(ctx, key, Range{off, size - off}, want, true)
 	if err != nil {
 		return tail, err
 	}
@@ -109,7 +109,10 @@ func suffixPart(key string, res Response, n int64) (answer, error) {
 		return answer{validator: validator{size: -1}}, errNoSuffix
 	}
 	c, ok := parseContentRange(field)
-	if !ok || c.n < 0 || c.size < 0 || c.n != min(n, c.size) || c.off != c.size-c.n {
+	if ok && c.n >= 0 && c.size < 0 {
+		return answer{validator: validator{size: -1}}, errNoSuffix // nothing says that the object ends there
+	}
+	if !ok || c.n < 0 || c.n != min(n, c.size) || c.off != c.size-c.n {
 		return answer{}, wrongRange(key, Suffix(n), field)
 	}
 	if got != c.n || res.Truncated {
@@ -151,7 +154,7 @@ func (h *HTTP) size(ctx context.Context, key string) (v validator, err error) {
 			return v, err
 		}
 	}
-	a, err := h.explicit(ctx, key, Range{0, 1}, "")
+	a, err := h.explicit(ctx, key, Range{0, 1}, "", true)
 	if err == nil {
 		h.server.noHead.Store(true)
 	}

@@ -35,27 +35,28 @@ type LockTicket struct {
 func (t *LockTicket) Again() bool { return t.again }
 
 // Lock waits until the lock is held or ctx ends: ErrLockTimeout after a
-// deadline, ErrCancelled otherwise. name is for errors.
-func (q *LockQueue) Lock(ctx context.Context, name string, owner Owner, m LockMode) (*LockTicket, error) {
+// deadline, ErrCancelled otherwise. name is for errors. The ticket is made what
+// Unlock wants.
+func (q *LockQueue) Lock(ctx context.Context, name string, owner Owner, m LockMode, t *LockTicket) error {
 	if err := CheckLockMode(name, m); err != nil {
-		return nil, err
+		return err
 	}
 	if err := LockEnded(ctx, name); err != nil {
-		return nil, err
+		return err
 	}
-	t := &LockTicket{owner: owner, mode: m}
+	*t = LockTicket{owner: owner, mode: m}
 	if err := q.ask(name, t); err != nil {
-		return nil, err
+		return err
 	}
 	if t.granted == nil {
-		return t, nil
+		return nil
 	}
 	select {
 	case <-t.granted:
-		return t, nil
+		return nil
 	case <-ctx.Done():
 		q.Unlock(t)
-		return nil, LockEnded(ctx, name)
+		return LockEnded(ctx, name)
 	}
 }
 

@@ -26,9 +26,8 @@ func NewMemoryLocker() *MemoryLocker { return &MemoryLocker{names: map[string]*n
 
 // Lock is Locker's.
 func (l *MemoryLocker) Lock(ctx context.Context, name string, owner Owner, m LockMode) (unlock func() error, err error) {
-	q := l.enter(name)
-	t, err := q.Lock(ctx, name, owner, m)
-	if err != nil {
+	q, t := l.enter(name), new(LockTicket)
+	if err := q.Lock(ctx, name, owner, m, t); err != nil {
 		l.leave(name, q)
 		return nil, err
 	}

@@ -25,7 +25,7 @@ func Locker(t *testing.T, open func(t *testing.T) storage.Locker) {
 	}
 	// try is a Lock that gives up soon.
 	try := func(l storage.Locker, name string, o storage.Owner, m storage.LockMode) (func() error, error) {
-		c, cancel := context.WithDeadline(ctx, time.Now().Add(time.Millisecond))
+		c, cancel := context.WithDeadline(ctx, time.Now().Add(20*time.Millisecond))
 		defer cancel()
 		return l.Lock(c, name, o, m)
 	}

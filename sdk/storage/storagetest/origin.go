@@ -23,6 +23,7 @@ type Quirks struct {
 	RefuseHead     int  // the status of every HEAD
 	HeadNoLength   bool // HEAD tells no Content-Length
 	HideRange      bool // no Content-Range, as cross-origin rules hide it
+	NoTotal        bool // Content-Range ends with "/*"
 	NoTag          bool // no ETag
 	MD5Tag         bool // the ETag is the MD5 of the object
 	WeakTag        bool
@@ -87,6 +88,17 @@ func (o *Origin) Requests() []string {
 		list[i] = strings.TrimSpace(r.Method + " " + key + " " + header(r, "Range"))
 	}
 	return list
+}
+
+// Limits returns how long a body was wanted at most by each of the Requests.
+func (o *Origin) Limits() []int64 {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	limits := make([]int64, len(o.requests))
+	for i, r := range o.requests {
+		limits[i] = r.Limit
+	}
+	return limits
 }
 
 // Last returns the last request.
@@ -201,7 +213,11 @@ func (o *Origin) answer(r storage.Request) (res storage.Response) {
 		res.Status = 206
 		body = body[from:to]
 		if !q.HideRange {
-			set("Content-Range", "bytes "+strconv.FormatInt(from, 10)+"-"+strconv.FormatInt(to-1, 10)+"/"+strconv.FormatInt(size, 10))
+			total := strconv.FormatInt(size, 10)
+			if q.NoTotal {
+				total = "*"
+			}
+			set("Content-Range", "bytes "+strconv.FormatInt(from, 10)+"-"+strconv.FormatInt(to-1, 10)+"/"+total)
 		}
 	}
 	if !(q.HeadNoLength && r.Method == "HEAD") && !q.LengthlessBody {
