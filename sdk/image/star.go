@@ -49,7 +49,8 @@ type STARScanner struct {
 	folded  []byte // what the values of a row of several lines lie in
 }
 
-// starLine bounds a line, and text between semicolons.
+// starLine bounds a line, text between semicolons, and a row of several of
+// them.
 const starLine = 1 << 20
 
 // starLabels bounds the columns of a table.

@@ -93,6 +93,7 @@ func TestSTARDamage(t *testing.T) {
 		{"data_\n_ 1\n", "line 2: a label without a name", fault.ErrCorrupt},
 		{"data_\nloop_\n_x\n" + strings.Repeat("x", 1<<20+1), "line 4: a line of more", fault.ErrLimit},
 		{"data_\nloop_\n_x\n;" + strings.Repeat("x\n", 1<<20), "text of more", fault.ErrLimit},
+		{"data_\nloop_\n_x\n_y\n_z\n" + strings.Repeat(";"+strings.Repeat("x", 1<<19)+"\n;\n", 3), "a row of more", fault.ErrLimit},
 	} {
 		_, err := scanSTAR(strings.NewReader(tc.text))
 		require.ErrorIs(t, err, tc.kind, tc.want)

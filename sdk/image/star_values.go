@@ -61,7 +61,9 @@ func (s *STARScanner) collect(text []byte, want int) bool {
 		if !ok || !s.split(rest, want) {
 			return false
 		}
-		s.fold(had)
+		if s.fold(had); len(s.folded) > starLine {
+			return s.stop(fault.ErrLimit, "a row of more than 1 MiB")
+		}
 	}
 	return true
 }
