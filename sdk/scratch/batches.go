@@ -3,7 +3,9 @@ package scratch
 import (
 	"context"
 	"iter"
+	"math"
 	"slices"
+	"strconv"
 
 	"github.com/gridhold/gridhold/sdk/fault"
 	"github.com/gridhold/gridhold/sdk/image"
@@ -32,7 +34,7 @@ type BatchOptions struct {
 // Batches goes through one epoch of images, all of one size. The next batches
 // are loaded while the caller is at one. The first failure is yielded and ends
 // the epoch, as ErrCancelled does when ctx ends; a caller that stops early
-// waits for what is being loaded.
+// waits for what is being loaded. ErrLimit for a batch of more than 256 GiB.
 func (l *Loader) Batches(ctx context.Context, locations []image.ImageLocation, o BatchOptions) iter.Seq2[*Batch, error] {
 	return func(yield func(*Batch, error) bool) {
 		o.Count = int64(len(locations))
@@ -52,6 +54,10 @@ func (l *Loader) Batches(ctx context.Context, locations []image.ImageLocation, o
 		for _, n := range shape {
 			e.size *= n
 		}
+		if most := min(o.Batch, o.Count); e.size > mostBatch/most {
+			yield(nil, fault.New(fault.ErrLimit, "loader", locations[0].String(), strconv.FormatInt(most, 10)+" images of "+strconv.FormatInt(e.size, 10)+" bytes in a batch"))
+			return
+		}
 		switch {
 		case o.Ahead < 0:
 			e.here(ctx, yield)
@@ -60,6 +66,10 @@ func (l *Loader) Batches(ctx context.Context, locations []image.ImageLocation, o
 		}
 	}
 }
+
+// mostBatch is how many bytes a batch has at most: more than that is a file
+// that lies rather than a machine of that size.
+const mostBatch = min(1<<38, math.MaxInt)
 
 // epoch is one run of Batches.
 type epoch struct {
@@ -116,6 +126,11 @@ func (e *epoch) ahead(ctx context.Context, n int, yield func(*Batch, error) bool
 	}
 	fault.Go(func() {
 		defer close(done)
+		defer func() { // before close: a panic ends the epoch and not the program
+			if p := recover(); p != nil {
+				done <- loaded{nil, fault.Recovered(p)}
+			}
+		}()
 		for i := range e.o.Batches() {
 			select {
 			case <-ctx.Done():
@@ -129,7 +144,7 @@ func (e *epoch) ahead(ctx context.Context, n int, yield func(*Batch, error) bool
 				}
 			}
 		}
-	}, func(err error) { done <- loaded{nil, err} })
+	}, func(error) {})
 	defer func() {
 		cancel()
 		for range done { // until nothing is written to memory that may be used again

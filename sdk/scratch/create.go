@@ -226,6 +226,11 @@ func each(ctx context.Context, n, parallel int, do func(i int) error) error {
 		group.Add(1)
 		fault.Go(func() {
 			defer group.Done()
+			defer func() { // before Done: nobody reads first any more after that
+				if p := recover(); p != nil {
+					fail(fault.Recovered(p))
+				}
+			}()
 			for i := next.Add(1) - 1; i < int64(n); i = next.Add(1) - 1 {
 				err := storage.Ended(ctx, strconv.FormatInt(i, 10))
 				if err == nil {
@@ -236,7 +241,7 @@ func each(ctx context.Context, n, parallel int, do func(i int) error) error {
 					return
 				}
 			}
-		}, fail)
+		}, func(error) {})
 	}
 	group.Wait()
 	return first

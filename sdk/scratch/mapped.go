@@ -17,7 +17,8 @@ import (
 // the same locations with the same run length; maxSize is each one's own. A
 // scratch of other locations is replaced, and what it has of the same images
 // is taken from there. Any other file is left alone: ErrExists, unless
-// Options.Overwrite is given. An empty file counts as none.
+// Options.Overwrite is given, which spares the files that the images are in:
+// ErrInvalid. An empty file counts as none.
 //
 // With a scratch that is there, files are looked at and not opened; those
 // that are gone are not needed for what is held. Errors besides those of
@@ -43,6 +44,7 @@ func (b *builder) mapped(ctx context.Context, fs storage.FS, path string, maxSiz
 	if err := b.checkFS(ctx, fs, parent(path)); err != nil {
 		return nil, err
 	}
+	vain := false // there was nothing, and yet the name was taken
 	for range 8 {
 		old, err := openScratch(ctx, fs, path, b.o)
 		if err != nil && !errors.Is(err, fault.ErrNotFound) {
@@ -68,14 +70,42 @@ func (b *builder) mapped(ctx context.Context, fs storage.FS, path string, maxSiz
 			donors = []*donor{old.donor(b.o)}
 		case !old.ours && old.size > 0 && !b.o.Overwrite:
 			return nil, errors.Join(fault.New(fault.ErrExists, "scratch", path, "it is not a scratch, and left alone"), old.close())
+		case !old.ours:
+			if err := b.spareSources(ctx, old); err != nil {
+				return nil, errors.Join(err, old.close())
+			}
 		}
 		s, err := b.replace(ctx, fs, path, old, donors, maxSize)
 		if !errors.Is(err, fault.ErrExists) {
 			return s, err
 		}
 		// Another process made it, or replaced it, first.
+		vain = old == nil
+	}
+	if vain {
+		return nil, fault.New(fault.ErrExists, "scratch", path, "the name is taken by what cannot be opened, as a link that leads nowhere is")
 	}
 	return nil, fault.New(fault.ErrLocked, "scratch", path, "others replace it all the time")
+}
+
+// spareSources returns ErrInvalid if a file is one of those whose images the
+// scratch is to hold, under whatever name.
+func (b *builder) spareSources(ctx context.Context, f *opened) error {
+	here, err := f.f.Stat()
+	if err != nil {
+		return err
+	}
+	return each(ctx, b.locations.Len(), b.o.parallel(), func(i int) error {
+		name := b.locations.Group(i).Key
+		source, known, err := b.sources.look(ctx, name)
+		if !known || err != nil {
+			return storage.Ended(ctx, name)
+		}
+		if source.ino == here.Ino && source.dev == here.Dev && here.Ino != 0 {
+			return fault.New(fault.ErrInvalid, "scratch", f.name, "it holds images that the scratch is of")
+		}
+		return nil
+	})
 }
 
 // replace makes a scratch in the place of old, if there is a file. ErrExists if

@@ -18,7 +18,7 @@ import (
 //
 // The image is read once, whole. dst has room for exactly as many patches as
 // there are centres: ErrInvalid otherwise, and for centres or an extent of
-// other axes than the image's.
+// other axes than the image's. ErrLimit for an image of more than 256 GiB.
 func (l *Loader) ReadPatches(ctx context.Context, dst []byte, at image.ImageLocation, extent []int64, centres [][]int64, fill float64) error {
 	return l.with(ctx, at.Key, func(r image.Reader) error {
 		d := r.Describe()
@@ -38,6 +38,9 @@ func (l *Loader) ReadPatches(ctx context.Context, dst []byte, at image.ImageLoca
 		}
 		if p.outside, err = fillPixel(fill, p.to); err != nil {
 			return err
+		}
+		if d.ImageBytes() > mostBatch/max(count, 1) {
+			return fault.New(fault.ErrLimit, "loader", at.String(), "too large to be read whole")
 		}
 		pixels := make([]byte, count*d.ImageBytes())
 		if err := r.ReadImages(ctx, pixels, first); err != nil {

@@ -50,7 +50,7 @@ func (s Sampler) Order(epoch int64) []int64 {
 		return all
 	}
 	mine := all[:0]
-	for i := s.Shard; i < s.Count; i += shards {
+	for i := s.Shard; 0 <= i && i < s.Count; i += shards { // the sum may wrap
 		mine = append(mine, all[i])
 	}
 	return mine
@@ -58,10 +58,18 @@ func (s Sampler) Order(epoch int64) []int64 {
 
 // Batches returns how many batches an epoch has.
 func (s Sampler) Batches() int64 {
-	shards := max(s.Shards, 1)
-	mine := (s.Count - s.Shard + shards - 1) / shards
+	mine := parts(s.Count-s.Shard, max(s.Shards, 1))
 	if s.DropLast {
 		return mine / s.Batch
 	}
-	return (mine + s.Batch - 1) / s.Batch
+	return parts(mine, s.Batch)
+}
+
+// parts returns how many parts of a size n makes, the last of which may be
+// smaller. A size may be as large as numbers are: "all of it".
+func parts(n, size int64) int64 {
+	if n <= 0 {
+		return 0
+	}
+	return (n-1)/size + 1
 }

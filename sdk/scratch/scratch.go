@@ -174,7 +174,8 @@ func (s *ImageScratch) stretch(k *key, first, n int64) (count int64, r run, held
 // enough. What has become of it is dealt with where it is next taken in.
 func (s *ImageScratch) revalidate(ctx context.Context, k *key) error {
 	last, now := s.checked[k.place].Load(), s.sources.now().UnixNano()
-	if now-last < int64(s.o.Revalidate) || !s.checked[k.place].CompareAndSwap(last, now) {
+	believed := last <= now && now-last < int64(s.o.Revalidate) // later than now: the clock was put back
+	if believed || !s.checked[k.place].CompareAndSwap(last, now) {
 		return nil
 	}
 	is, known, err := s.sources.look(ctx, k.name)

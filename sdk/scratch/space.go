@@ -40,7 +40,8 @@ func (s *space) pause(now time.Time, err error) {
 
 func (s *space) pausing(now time.Time) bool {
 	until := s.until.Load()
-	return until != 0 && now.UnixNano() < until
+	left := until - now.UnixNano()
+	return until != 0 && left > 0 && left <= int64(backOff) // more is left once the clock is put back
 }
 
 // why returns the last reason for a pause.
