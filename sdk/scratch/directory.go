@@ -107,13 +107,14 @@ func (b *builder) directoryLocked(ctx context.Context, fs storage.FS, dir string
 		replace = true
 	}
 	if shelf != nil {
-		quota, err := d.room(ctx, fs, budget, shelf.header)
-		quota = max(quota, 0)
+		// A budget in which nothing fits takes nothing from anybody.
+		quota, err := int64(0), roomFor(shelf.layout, budget-shelf.overhead(), dir)
 		if err == nil {
-			err = b.cut(ctx, shelf, quota)
+			quota, err = d.room(ctx, fs, budget, shelf.header)
+			quota = max(quota, 0)
 		}
 		if err == nil {
-			err = roomFor(shelf.layout, budget-shelf.overhead(), dir)
+			err = b.cut(ctx, shelf, quota)
 		}
 		if err != nil {
 			return nil, errors.Join(err, shelf.close())

@@ -357,3 +357,24 @@ func TestReadOnly(t *testing.T) {
 	_, err := CreateMappedFileImageScratch(ctx, group(t, images("a")), d.fs, "scr", 4, Everything, d.raw, o)
 	require.ErrorIs(t, err, fault.ErrNotFound)
 }
+
+// A budget in which not one run fits is an error, and costs nobody anything.
+func TestDirectoryBudgetForNothing(t *testing.T) {
+	d := newDesk(t, 32, 32)
+	sets := d.sets(2)
+	for _, g := range sets {
+		s := d.directory(g, 2, Everything, waiting)
+		d.prefetch(s, g)
+		require.NoError(t, s.Close())
+	}
+	for _, budget := range []int64{1, 5 * page, 7*page - 1} {
+		_, err := CreateDirectoryImageScratch(ctx, sets[0], d.fs, "dir", 2, budget, d.raw, waiting)
+		require.ErrorIs(t, err, fault.ErrInvalid)
+	}
+	all, err := List(ctx, d.fs, "dir")
+	require.NoError(t, err)
+	require.Len(t, all, 2)
+	for _, s := range all {
+		require.Equal(t, int64(16), s.Present)
+	}
+}

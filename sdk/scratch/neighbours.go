@@ -16,9 +16,9 @@ import (
 type neighbour struct {
 	*header // nil: it is damaged
 	name    string
-	takes   int64 // bytes that it may grow to while it is in use, else those it takes
-	used    int64 // when it was last, ns since 1970
-	inUse   bool
+	takes   int64  // bytes that it may grow to while it is in use, else those it takes
+	used    int64  // when it was last, ns since 1970
+	inUse   bool   // or not ours to remove
 	donor   *donor // nil: it is none
 }
 
@@ -38,6 +38,11 @@ func survey(ctx context.Context, fs storage.FS, dir, except string) (d neighbour
 			continue
 		}
 		f, err := fs.Open(ctx, name, readWrite)
+		theirs := err != nil
+		if theirs {
+			// Of another user, perhaps. It counts, and cannot be removed.
+			f, err = fs.Open(ctx, name, storage.OpenRead)
+		}
 		if err != nil {
 			if err := storage.Ended(ctx, name); err != nil {
 				return nil, err
@@ -45,7 +50,7 @@ func survey(ctx context.Context, fs storage.FS, dir, except string) (d neighbour
 			continue // it is gone by now, or nothing that could be ours
 		}
 		if isOurs(f) {
-			n := &neighbour{name: name}
+			n := &neighbour{name: name, inUse: theirs}
 			err = n.look(f)
 			d = append(d, n)
 		}
@@ -66,16 +71,18 @@ func (n *neighbour) look(f storage.File) error {
 	if n.takes = info.Allocated; n.takes == 0 {
 		n.takes = info.Size
 	}
-	alone, err := f.LockRange(lockInUse, storage.LockExclusive)
-	n.inUse = errors.Is(err, fault.ErrLocked)
-	switch {
-	case err == nil:
-		err = alone()
-	case n.inUse:
-		err = nil
-	}
-	if err != nil {
-		return err
+	if !n.inUse {
+		alone, err := f.LockRange(lockInUse, storage.LockExclusive)
+		n.inUse = errors.Is(err, fault.ErrLocked)
+		switch {
+		case err == nil:
+			err = alone()
+		case n.inUse:
+			err = nil
+		}
+		if err != nil {
+			return err
+		}
 	}
 	if n.header, err = readHeader(f, n.name); err != nil {
 		n.header = nil
