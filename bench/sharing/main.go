@@ -31,6 +31,7 @@ type request struct {
 
 type answer struct {
 	Seconds float64 `json:"seconds"`
+	CPU     float64 `json:"cpu"` // seconds of all threads
 	Count   int64   `json:"count"` // what was done: calls, rows
 	Sum     int64   `json:"sum"`   // to compare
 	Error   string  `json:"error,omitempty"`
@@ -63,7 +64,7 @@ func (w *worker) do(ctx context.Context, r *request) (a answer, err error) {
 	if r.Op == "open" {
 		return a, w.open(ctx, r)
 	}
-	start := time.Now()
+	start, cpu := time.Now(), processCPU()
 	switch r.Op {
 	case "refresh":
 		for range r.Count {
@@ -108,7 +109,7 @@ func (w *worker) do(ctx context.Context, r *request) (a answer, err error) {
 	default:
 		err = errors.New("no such op: " + r.Op)
 	}
-	a.Seconds = time.Since(start).Seconds()
+	a.Seconds, a.CPU = time.Since(start).Seconds(), processCPU()-cpu
 	return a, err
 }
 

@@ -37,7 +37,7 @@ type opening struct {
 	readOnly bool
 	network  bool // where others write, a mapping does not show it
 	queue    *inodeQueue
-	looked   time.Time // when the name was last seen to lead here; guarded by the lockFile
+	looked   time.Duration // when the name was last seen to lead here; guarded by the lockFile
 
 	// turn is held by who asks the system, so that a second reader of this
 	// opening does not.
@@ -45,8 +45,8 @@ type opening struct {
 	dead chan struct{} // closed when the opening was given up
 
 	mu      sync.Mutex
-	shared  int       // holders of the system's shared lock
-	since   time.Time // the first of them came
+	shared  int           // holders of the system's shared lock
+	since   time.Duration // when the first of them came
 	drained chan struct{}
 
 	mapped atomic.Pointer[mmap.Map] // of the beginning, once there is any
@@ -57,6 +57,10 @@ type opening struct {
 // mappable is how much of a lock's file is read through a mapping: more than
 // anybody writes to one.
 const mappable = 64
+
+// started is what durations are measured from: that costs half of asking what
+// time it is.
+var started = time.Now()
 
 // turnover is how long readers that overlap may keep the system's shared lock
 // between them, and recheck how long it may go unseen that the name of the
@@ -84,14 +88,13 @@ func (l *lockFile) Lock(ctx context.Context, r storage.LockRequest) (storage.Loc
 		if err != nil {
 			return nil, err
 		}
-		ticket, err := o.queue.Lock(ctx, l.name, r.Owner, r.Mode)
-		if err != nil {
+		h := &hold{o: o, exclusive: r.Mode == storage.LockExclusive}
+		if err := o.queue.Lock(ctx, l.name, r.Owner, r.Mode, &h.ticket); err != nil {
 			o.leave()
 			return nil, err
 		}
-		h := &hold{o: o, ticket: ticket, exclusive: r.Mode == storage.LockExclusive}
 		if err := l.ask(ctx, h); err != nil {
-			o.queue.Unlock(ticket)
+			o.queue.Unlock(&h.ticket)
 			o.leave()
 			if err == errGivenUp {
 				continue
@@ -158,7 +161,7 @@ func openLockFile(root *os.Root, name string) (*opening, error) {
 	}
 	o := &opening{
 		File: f, name: name, id: inode{s.dev, s.ino}, readOnly: readOnly,
-		queue: process.enter(inode{s.dev, s.ino}), looked: time.Now(),
+		queue: process.enter(inode{s.dev, s.ino}), looked: time.Since(started),
 		turn: make(chan struct{}, 1), dead: make(chan struct{}),
 	}
 	info, err := statFS(f)
@@ -186,10 +189,10 @@ func (l *lockFile) current(o *opening) bool {
 	if err != nil || links == 0 {
 		return false
 	}
-	now := time.Now()
+	now := time.Since(started)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.now == o && now.Sub(o.looked) < recheck {
+	if l.now == o && now-o.looked < recheck {
 		return true
 	}
 	f, err := openFlags(l.fs.root, l.name, storage.OpenRead)
@@ -232,7 +235,7 @@ func (l *lockFile) Close() error {
 // hold is a lock that is held.
 type hold struct {
 	o         *opening
-	ticket    *storage.LockTicket
+	ticket    storage.LockTicket
 	exclusive bool
 	ended     atomic.Bool
 }
@@ -284,6 +287,6 @@ func (h *hold) Unlock() error {
 	} else {
 		err = h.o.leaveShared()
 	}
-	h.o.queue.Unlock(h.ticket)
+	h.o.queue.Unlock(&h.ticket)
 	return errors.Join(failure(h.o.name, err), failure(h.o.name, h.o.leave()))
 }

@@ -16,7 +16,7 @@ import (
 // behind by one that was killed, and need not be there at all.
 type gate struct {
 	mu     sync.Mutex
-	looked time.Time
+	looked time.Duration
 }
 
 const (
@@ -26,9 +26,9 @@ const (
 )
 
 // pass is what readers do before they ask for the lock.
-func (g *gate) pass(ctx context.Context, l *lockFile, now time.Time) error {
+func (g *gate) pass(ctx context.Context, l *lockFile, now time.Duration) error {
 	g.mu.Lock()
-	recent := now.Sub(g.looked) < gateRecent
+	recent := now-g.looked < gateRecent
 	if !recent {
 		g.looked = now
 	}

@@ -48,9 +48,9 @@ var (
 // have had it for so long that somebody elsewhere may be waiting for them: then
 // all but one who is among them (again) wait until they are gone.
 func (l *lockFile) askShared(ctx context.Context, o *opening, again bool) error {
-	now := time.Now()
+	now := time.Since(started)
 	o.mu.Lock()
-	if o.shared > 0 && (again || now.Sub(o.since) < turnover) {
+	if o.shared > 0 && (again || now-o.since < turnover) {
 		o.shared++
 		o.mu.Unlock()
 		return nil

@@ -29,48 +29,50 @@ func (h *hold) over() bool {
 
 // enter makes sure that the lock is held for a call, until leave. The grip is
 // nil where the frame is not locked.
-func (f *frame) enter(ctx context.Context, m storage.LockMode) (g *grip, leave func() error, err error) {
+func (f *frame) enter(ctx context.Context, m storage.LockMode) (*grip, error) {
 	switch {
 	case f.hold != nil:
 		return f.hold.enter(m)
 	case f.lock == nil:
-		return nil, nothing, nil
+		return nil, nil
 	}
-	g, err = f.lock.lock(ctx, m, f.last())
-	if err != nil {
-		return nil, nil, err
+	return f.lock.lock(ctx, m, f.last())
+}
+
+// leave is the end of a call that entered.
+func (f *frame) leave(g *grip) error {
+	switch {
+	case f.hold != nil:
+		f.hold.mu.RUnlock()
+	case g != nil:
+		return g.Unlock()
 	}
-	return g, g.Unlock, nil
+	return nil
 }
 
 func nothing() error { return nil }
 
 // locked calls do while the lock is held, which a panic in do gives back too.
 func (f *frame) locked(ctx context.Context, m storage.LockMode, do func(g *grip) error) (err error) {
-	g, leave, err := f.enter(ctx, m)
+	g, err := f.enter(ctx, m)
 	if err != nil {
 		return f.about(err)
 	}
-	defer func() { err = first(err, leave()) }()
+	defer func() { err = first(err, f.leave(g)) }()
 	return f.about(do(g))
 }
 
-func (h *hold) enter(m storage.LockMode) (*grip, func() error, error) {
+func (h *hold) enter(m storage.LockMode) (*grip, error) {
 	h.mu.RLock()
 	switch {
 	case h.ended:
 		h.mu.RUnlock()
-		return nil, nil, fault.New(fault.ErrClosed, "lock", h.name, "the hold ended")
+		return nil, fault.New(fault.ErrClosed, "lock", h.name, "the hold ended")
 	case m == storage.LockExclusive && h.grip != nil && h.grip.mode != m:
 		h.mu.RUnlock()
-		return nil, nil, fault.New(fault.ErrLocked, "lock", h.name, "held shared, which is not made exclusive: others may hold it too")
+		return nil, fault.New(fault.ErrLocked, "lock", h.name, "held shared, which is not made exclusive: others may hold it too")
 	}
-	return h.grip, h.leave, nil
-}
-
-func (h *hold) leave() error {
-	h.mu.RUnlock()
-	return nil
+	return h.grip, nil
 }
 
 // end waits for the calls that are going on, and gives the lock back. Ending

@@ -25,6 +25,10 @@ const (
 	renaming = 100 * time.Millisecond
 )
 
+// started is what durations are measured from: that costs half of asking what
+// time it is.
+var started = time.Now()
+
 // look is what was seen of the file when the view was known to hold.
 type look struct {
 	size    int64
@@ -128,7 +132,7 @@ func (v *view) trailerAt() int64 {
 // open. One that was replaced has no name any more; whether one that has was
 // given another is only looked at now and then.
 func (f *frame) moved(ctx context.Context, open storage.FileInfo) (bool, error) {
-	now := time.Now().UnixNano()
+	now := int64(time.Since(started))
 	if open.Links > 0 && now-f.named.Load() <= int64(renaming) {
 		return false, nil
 	}
@@ -179,11 +183,13 @@ func (f *frame) sync(ctx context.Context, g *grip) error {
 
 // refresh looks at the frame and takes over what changed.
 func (f *frame) refresh(ctx context.Context) (changed bool, err error) {
-	err = f.locked(ctx, storage.LockShared, func(g *grip) error {
-		changed, err = f.renewed(ctx, g)
-		return err
-	})
-	return changed, err
+	g, err := f.enter(ctx, storage.LockShared)
+	if err != nil {
+		return false, f.about(err)
+	}
+	defer func() { err = first(err, f.leave(g)) }()
+	changed, err = f.renewed(ctx, g)
+	return changed, f.about(err)
 }
 
 func (f *frame) renewed(ctx context.Context, g *grip) (bool, error) {
