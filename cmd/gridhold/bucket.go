@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -125,7 +126,7 @@ func isMetadata(name string) bool {
 func (b *bucket) Put(ctx context.Context, key string, data []byte, c storage.Condition) (storage.Version, error) {
 	if !isMetadata(path.Base(key)) {
 		v, err := b.Store.Put(ctx, key, data, c)
-		if err == nil {
+		if err == nil || c == (storage.Condition{}) && !refused(err) {
 			b.mu.Lock()
 			defer b.mu.Unlock()
 			b.written = append(b.written, key)
@@ -145,6 +146,12 @@ func (b *bucket) Put(ctx context.Context, key string, data []byte, c storage.Con
 	return "", nil
 }
 
+// refused reports whether an object was certainly not written. Otherwise only the
+// answer may have been lost, by an interrupt for one.
+func refused(err error) bool {
+	return !errors.Is(err, fault.ErrCancelled) && !errors.Is(err, fault.ErrIO)
+}
+
 // close writes the metadata, what is deepest first, if the copy went well, and
 // removes what was written otherwise.
 func (b *bucket) close(err error) error {
@@ -156,10 +163,19 @@ func (b *bucket) close(err error) error {
 		}
 	}
 	if err != nil {
-		for i := len(b.written) - 1; i >= 0; i-- {
-			// The command may be interrupted; what it wrote is removed all the same.
-			err = errors.Join(err, b.Delete(context.WithoutCancel(b.ctx), b.written[i], storage.Condition{}))
-		}
+		err = b.takeBack(err)
 	}
 	return failed(b.name, errors.Join(err, b.Store.Close()))
+}
+
+// takeBack removes what was written before a copy failed with err. The command
+// may be interrupted, it is done all the same, until the server does not follow.
+func (b *bucket) takeBack(err error) error {
+	for i := len(b.written) - 1; i >= 0; i-- {
+		if cause := b.Delete(context.WithoutCancel(b.ctx), b.written[i], storage.Condition{}); cause != nil {
+			left := strconv.Itoa(i+1) + " objects of the copy are left over: " + cause.Error()
+			return fault.New(fault.Of(fault.CodeOf(cause)), "s3", "", text(err)+"; "+left)
+		}
+	}
+	return err
 }
