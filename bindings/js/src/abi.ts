@@ -99,7 +99,10 @@ export const Info = { size: 0, need: 32, verLen: 44, ver: 48, verCap: 128, id: 1
 export const Path = { fs: 0, flags: 4, name: 8, nameLen: 12, to: 16, toLen: 20, buf: 24, cap: 28 } as const;
 
 /** Offsets of `gh_stat`, and the kinds in it. */
-export const Stat = { size: 0, kind: 56, id: 60, isFile: 1, isDirectory: 2 } as const;
+export const Stat = { size: 0, kind: 56, id: 60, isFile: 1, isDirectory: 2, isNetwork: 1 } as const;
+
+/** Offsets of `gh_lock`, and the mode that is not shared. */
+export const Lock = { fs: 0, mode: 4, name: 8, nameLen: 12, owner: 16, exclusive: 2 } as const;
 
 /** What `container_read` reads. */
 export const ContainerRead = { slice: 0, bytes: 1, chunk: 2, encoded: 3, vlmeta: 4, metalayer: 5, frame: 6, little: 256 } as const;

@@ -63,7 +63,7 @@ export class Core {
   state!: ContainerState;
   #handle: Handle;
 
-  private constructor(gridhold: Gridhold, name: string, opening: Opening, release: () => void) {
+  private constructor(gridhold: Gridhold, name: string, opening: Opening, release: () => void, signal?: AbortSignal) {
     this.gridhold = gridhold;
     this.name = name;
     const kept: { state?: ContainerState } = {};
@@ -71,7 +71,7 @@ export class Core {
       name,
       async (guest) => {
         const { kind, request } = await opening(guest);
-        const reply = await guest.run(kind, request);
+        const reply = await guest.run(kind, request, signal);
         const state = parsed(reply.bytes) as ContainerState;
         kept.state ??= state;
         if (state.kind !== kept.state.kind) throw new StaleError(`${name}: it is a ${state.kind} by now`, { item: name });
@@ -86,8 +86,8 @@ export class Core {
   #kept: { state?: ContainerState };
 
   /** Opens it for the first time. */
-  static async open(gridhold: Gridhold, name: string, opening: Opening, release: () => void): Promise<Core> {
-    const core = new Core(gridhold, name, opening, release);
+  static async open(gridhold: Gridhold, name: string, opening: Opening, release: () => void, signal?: AbortSignal): Promise<Core> {
+    const core = new Core(gridhold, name, opening, release, signal);
     try {
       await core.#handle.on(await gridhold.guest());
       core.state = core.#kept.state!;
@@ -136,7 +136,7 @@ export class Core {
   }
 
   /** It, under its lock, until that is closed. */
-  hold(shared: boolean): Promise<Core> {
+  hold(shared: boolean, { signal }: CallOptions = {}): Promise<Core> {
     let held = false;
     return Core.open(
       this.gridhold,
@@ -147,6 +147,7 @@ export class Core {
         return { kind: Kind.containerDo, request: json({ container: await this.on(guest), do: 'hold', shared }) };
       },
       () => {},
+      signal,
     );
   }
 
@@ -205,6 +206,32 @@ export class Container {
   /** Counts the changes that were taken over since it was opened. */
   async changeTick(options?: CallOptions): Promise<number> {
     return ((await this.core.do({ do: 'state' }, options)) as ContainerState).tick;
+  }
+
+  /**
+   * Calls `use` with the container under its lock, which nobody else who locks has meanwhile: what it is by then, and as
+   * it stays. `held` ends with the call; the container itself would wait for that. Several calls of `held` are seen as one.
+   */
+  holdingLock<T>(use: (held: this) => Promise<T>, options?: CallOptions): Promise<T> {
+    return this.#holding(false, use, options);
+  }
+
+  /** As `holdingLock`, to read: others may read too. */
+  holdingSharedLock<T>(use: (held: this) => Promise<T>, options?: CallOptions): Promise<T> {
+    return this.#holding(true, use, options);
+  }
+
+  async #holding<T>(shared: boolean, use: (held: this) => Promise<T>, options?: CallOptions): Promise<T> {
+    const held = new (this.constructor as new (core: Core) => this)(await this.core.hold(shared, options));
+    let result: T;
+    try {
+      result = await use(held);
+    } catch (error) {
+      await held.close().catch(() => {}); // the first failure is the one to tell of
+      throw error;
+    }
+    await held.close();
+    return result;
   }
 
   /** Decodes everything and says what is damaged. */

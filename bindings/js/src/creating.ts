@@ -14,6 +14,15 @@ import { httpStore, type Source } from './store.js';
 export interface WriteOptions {
   /** When what is written outlasts a power cut: on `close` (default), at every `commit`, `never`. */
   durability?: 'close' | 'commit' | 'never';
+  /**
+   * Whether each call locks the container against all others who lock it: python-blosc2, and Gridhold in any language.
+   * Default: what the environment variable BLOSC_LOCKING says, else not.
+   */
+  locking?: boolean | 'if_possible';
+  /** How long a call waits for the lock, in milliseconds; default: as long as it takes. Rejects with LockTimeoutError then. */
+  lockTimeout?: number;
+  /** Lock on a network's file system too. */
+  lockNetwork?: boolean;
 }
 
 /** How a container is opened. */
@@ -94,11 +103,11 @@ export async function openContainer(gridhold: Gridhold, source: Source | FileSou
 }
 
 function place(gridhold: Gridhold, source: Source | FileSource, options: ContainerOptions): { recipe: object; name: string; release: () => void } {
-  const { mode = 'r', durability = 'close' } = options;
+  const { mode = 'r' } = options;
   if (isFile(source)) {
     const fs = gridhold.systems.acquire(source.files);
     return {
-      recipe: { fs, name: source.name, write: mode === 'a', durability },
+      recipe: { fs, name: source.name, write: mode === 'a', ...how(options) },
       name: source.name,
       release: () => gridhold.systems.release(fs),
     };
@@ -138,9 +147,9 @@ export async function createStore(gridhold: Gridhold, target: FileSource, option
 
 async function create(gridhold: Gridhold, target: FileSource, spec: object, options: CreateOptions & { data?: Items }): Promise<Core> {
   if (!isFile(target)) throw new InvalidError('containers are made in files');
-  const { mode = 'x', durability = 'close', contiguous = true } = options;
+  const { mode = 'x', contiguous = true } = options;
   const fs = gridhold.systems.acquire(target.files);
-  const recipe = { fs, name: target.name, durability };
+  const recipe = { fs, name: target.name, ...how(options) };
   const modes = { x: {}, w: { replace: true }, a: { or_open: true } };
   const text = json({ ...spec, ...packing(options.cparams), ...recipe, ...modes[mode], sparse: !contiguous });
   const data = options.data === undefined ? new Uint8Array() : bytesOf(options.data);
@@ -159,6 +168,20 @@ async function create(gridhold: Gridhold, target: FileSource, spec: object, opti
     },
     () => gridhold.systems.release(fs),
   );
+}
+
+/** The part of a request that says how to write and lock. */
+function how({ durability = 'close', locking, lockTimeout = 0, lockNetwork = false }: WriteOptions): object {
+  const said = { true: 'always', false: 'never', if_possible: 'if_possible' }[`${locking ?? lockingOf()}`];
+  if (said === undefined) throw new InvalidError(`locking: ${locking}: true, false or 'if_possible' is needed`);
+  integers('lockTimeout', [lockTimeout]);
+  return { durability, locking: said, lock_timeout_ms: lockTimeout, lock_network: lockNetwork };
+}
+
+/** What the environment asks for, as python-blosc2 reads it. */
+function lockingOf(): boolean | 'if_possible' {
+  const { process } = globalThis as { process?: { env?: Record<string, string | undefined> } };
+  return ['', '0'].includes(process?.env?.BLOSC_LOCKING ?? '') ? false : 'if_possible';
 }
 
 /** `cparams` as the core has them. */

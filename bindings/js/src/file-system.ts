@@ -6,7 +6,8 @@ import { basename, dirname, join } from 'node:path';
 
 import { ExistsError, IOError, InvalidError, NoSpaceError, NotFoundError, ReadOnlyError } from './errors.js';
 import { failure, isMissing, leadsOut, within } from './file-handle.js';
-import { OPEN, type FileStat, type FileSystem, type OpenFile } from './files.js';
+import { lockers, type Locker } from './file-locks.js';
+import { OPEN, type FileLock, type FileStat, type FileSystem, type OpenFile } from './files.js';
 
 /**
  * The files below a directory. No name and no link leads out of it, unless
@@ -14,13 +15,20 @@ import { OPEN, type FileStat, type FileSystem, type OpenFile } from './files.js'
  */
 export class NodeFileSystem implements FileSystem {
   #root: string;
+  #locker: Locker;
 
-  /** Throws NotFoundError where there is no such directory. */
-  constructor(directory: string) {
+  /** Throws NotFoundError where there is no such directory. `locker` is how files are locked. */
+  constructor(directory: string, locker: Locker = lockers.any) {
     this.#root = told(directory, () => fs.realpathSync(directory));
+    this.#locker = locker;
   }
 
   open(name: string, flags: number): OpenFile {
+    return new NodeFile(name, this.descriptor(name, flags));
+  }
+
+  /** @internal As `open`; its descriptor, which is the caller's to close. */
+  descriptor(name: string, flags: number): number {
     return told(name, () => {
       const { O_RDONLY, O_RDWR, O_CREAT, O_EXCL, O_TRUNC, O_NONBLOCK = 0, O_NOFOLLOW = 0 } = fs.constants;
       const has = (flag: number, how: number) => ((flags & flag) !== 0 ? how : 0);
@@ -29,7 +37,7 @@ export class NodeFileSystem implements FileSystem {
       const fd = fs.openSync(path, (how === 0 ? O_RDONLY : how) | O_NONBLOCK | O_NOFOLLOW, 0o666);
       try {
         if (!fs.fstatSync(fd).isFile()) throw new IOError(`${name}: is not a regular file`, { item: name });
-        return new NodeFile(name, fd);
+        return fd;
       } catch (error) {
         fs.closeSync(fd);
         throw error;
@@ -104,6 +112,19 @@ export class NodeFileSystem implements FileSystem {
     });
   }
 
+  kind(name: string): { name: string; network: boolean } {
+    return told(name, () => kindOf(fs.statfsSync(this.#real(name)).type));
+  }
+
+  lock(name: string, exclusive: boolean, signal: AbortSignal): Promise<FileLock> {
+    return this.#locker(this, name, exclusive, signal);
+  }
+
+  /** @internal The path of a name whose directory is there. */
+  path(name: string): string {
+    return told(name, () => this.#beside(name));
+  }
+
   /** The real path of what is there. */
   #real(name: string): string {
     return this.#within(name === '' ? this.#root : join(this.#root, ...checked(name).split('/')), name);
@@ -170,6 +191,17 @@ class NodeFile implements OpenFile {
   close(): void {
     told(this.#name, () => fs.closeSync(this.#fd));
   }
+}
+
+/** File systems of a network, by the numbers that Linux has for them. Elsewhere Node does not tell. */
+const networks = new Map([
+  [0x6969, 'nfs'], [0x517b, 'smb'], [0xff534d42, 'cifs'], [0xfe534d42, 'smb2'], [0x0bd00bd0, 'lustre'], [0x47504653, 'gpfs'],
+  [0x19830326, 'beegfs'], [0x00c36400, 'ceph'], [0x01021997, '9p'], [0x5346414f, 'afs'], [0x73757245, 'coda'],
+]);
+
+function kindOf(type: number): { name: string; network: boolean } {
+  const name = process.platform === 'linux' ? networks.get(type >>> 0) : undefined;
+  return { name: name ?? '', network: name !== undefined };
 }
 
 function statOf(s: fs.BigIntStats): FileStat {

@@ -48,6 +48,19 @@ export interface FileSystem {
   syncDir(name: string): void;
   /** Bytes that may still be written; -1: not known. */
   free(name: string): number;
+  /** What kind it is, where that is known: locks on one of a network's are refused unless they are asked for. */
+  kind?(name: string): { name: string; network: boolean };
+  /**
+   * Waits for the lock of a file, which is made where there is none, until the signal. Without it there are no locks. Two
+   * of one process keep each other out as two processes do, and the end of the process gives them back.
+   */
+  lock?(name: string, exclusive: boolean, signal: AbortSignal): Promise<FileLock>;
+}
+
+/** A lock that is held. */
+export interface FileLock {
+  /** Gives it back. */
+  release(): void;
 }
 
 /** The imports of one instance about files. */
@@ -114,10 +127,7 @@ export class Files {
         const { system, name } = this.#path(req!);
         system.syncDir(name);
       }),
-      statfs: (req, into) => none(() => {
-        const { system, name } = this.#path(req!);
-        this.#memory.view().setBigInt64(into! + Stat.size, BigInt(system.free(name)), true);
-      }),
+      statfs: (req, into) => this.#statFS(req!, into! >>> 0),
       stat_file: (id, into) => none(() => this.#putStat(into!, this.#file(id!).stat())),
       read_at: (id, lo, hi, ptr, n) => this.#file(id!).readAt(this.#memory.bytes(ptr! >>> 0, n! >>> 0), offset(lo!, hi!)),
       write_at: (id, lo, hi, ptr, n) => {
@@ -135,8 +145,6 @@ export class Files {
       allocate: () => Code.Unsupported,
       punch: () => Code.Unsupported,
       lock_range: () => Code.Unsupported,
-      lock: () => Code.Unsupported,
-      unlock: () => Code.Unsupported,
       copy: () => Code.Unsupported, // the guest copies by itself
     };
   }
@@ -177,6 +185,16 @@ export class Files {
       at += 4 + each.length;
     }
     return size;
+  }
+
+  #statFS(req: number, into: number): number {
+    const { system, name, buf, cap } = this.#path(req);
+    const kind = system.kind?.(name) ?? { name: '', network: false };
+    const { written } = new TextEncoder().encodeInto(kind.name, this.#memory.bytes(buf, cap));
+    const v = this.#memory.view();
+    v.setBigInt64(into + Stat.size, BigInt(system.free(name)), true);
+    v.setUint32(into + Stat.kind, kind.network ? Stat.isNetwork : 0, true);
+    return written;
   }
 
   #putStat(into: number, s: FileStat): void {

@@ -101,16 +101,6 @@ export class SChunk extends Frame {
   deleteChunk(nchunk: number, options?: CallOptions): Promise<void> {
     return this.core.write(ContainerWrite.delete, integers('chunk', [nchunk]), new Uint8Array(), options);
   }
-
-  /** Calls `use` with the sequence under its lock, which nobody else who locks has meanwhile. */
-  async holdingLock<T>(use: (held: SChunk) => Promise<T>): Promise<T> {
-    const held = new SChunk(await this.core.hold(false));
-    try {
-      return await use(held);
-    } finally {
-      await held.close();
-    }
-  }
 }
 
 /** An array of any number of axes, in chunks that are boxes, of blocks that are boxes. */
@@ -158,16 +148,6 @@ export class NDArray extends Frame {
   /** Another shape; what it grows by is zero. */
   resize(shape: readonly number[], options?: CallOptions): Promise<void> {
     return this.core.write(ContainerWrite.resize, integers('shape', shape), new Uint8Array(), options);
-  }
-
-  /** As of `SChunk`. */
-  async holdingLock<T>(use: (held: NDArray) => Promise<T>): Promise<T> {
-    const held = new NDArray(await this.core.hold(false));
-    try {
-      return await use(held);
-    } finally {
-      await held.close();
-    }
   }
 
   #numbers(spans: readonly Span[]): number[] {

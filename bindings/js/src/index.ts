@@ -30,7 +30,7 @@ export {
 } from './errors.js';
 export type { CodeName } from './abi.js';
 export { floats } from './floats.js';
-export type { FileStat, FileSystem, OpenFile } from './files.js';
+export type { FileLock, FileStat, FileSystem, OpenFile } from './files.js';
 export { Frame, NDArray, SChunk, type Items, type Span } from './frame.js';
 export { Gridhold, type Damage, type Entry, type LoadOptions, type OpenOptions } from './gridhold.js';
 export { GridGroup, type GroupInfo, type Multiscale } from './group.js';

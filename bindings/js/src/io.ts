@@ -6,10 +6,12 @@
 // store's readNow, runs inside; it may call Gridhold too, which then only
 // notes the call.
 
-import { Code, Fetch, FETCH_CUT, Info, List, PENDING, Range, Read } from './abi.js';
+import { Code, Info, List, PENDING, Range, Read } from './abi.js';
 import { openCodec, type Codecs, type OpenCodec } from './codecs.js';
+import { Exchanges, Released, reason } from './exchange.js';
 import { Files, type SystemTable } from './files.js';
 import { GridholdError, IOError, InternalError, InvalidError, LimitError, StaleError, UnsupportedError } from './errors.js';
+import { Locks } from './locks.js';
 import type { Memory } from './memory.js';
 import type { ByteRange, ReadAnswer, Store, StoreTable } from './store.js';
 
@@ -40,9 +42,6 @@ interface Wish {
 
 const FAILURES_KEPT = 256;
 
-/** Thrown by a continuation that finds its token released: nothing may be written any more. */
-class Released extends Error {}
-
 export class Io {
   #memory: Memory;
   #outside: Outside;
@@ -50,8 +49,10 @@ export class Io {
   #pending = new Map<number, Pending>();
   #later: (() => void)[] = [];
   #codecs = new Map<number, OpenCodec>();
+  #exchanges: Exchanges;
   /** The files that the instance has open. */
   readonly files: Files;
+  #locks: Locks;
   #failures = new Map<number, GridholdError>();
   #encoder = new TextEncoder();
   #thrown: { text: string; error: unknown }[] = [];
@@ -61,7 +62,9 @@ export class Io {
     this.#memory = memory;
     this.#outside = outside;
     this.#complete = complete;
+    this.#exchanges = new Exchanges(memory, outside.fetch);
     this.files = new Files(memory, (id) => outside.systems.get(id));
+    this.#locks = new Locks(memory, (id) => outside.systems.get(id));
   }
 
   /** The functions of the import module `gridhold`. None of them throws. */
@@ -70,13 +73,17 @@ export class Io {
       read_ranges: (token: number, req: number, info: number) =>
         this.#now(token, () => this.#readNow(token, req >>> 0, info >>> 0)),
       list: (token: number, req: number, info: number) => this.#ask(token, (p) => this.#list(p, req >>> 0, info >>> 0)),
-      fetch: (token: number, req: number, _info: number) => this.#ask(token, (p) => this.#fetch(p, req >>> 0)),
+      fetch: (token: number, req: number, _info: number) =>
+        this.#ask(token, (p) => this.#exchanges.make(req >>> 0, p.abort.signal, () => this.#check(p))),
       sleep: (token: number, ms: number) => this.#ask(token, (p) => sleep(ms >>> 0, p.abort.signal)),
       codec_open: (token: number, cfg: number, len: number, info: number) =>
         this.#now(token, () => this.#openCodec(cfg >>> 0, len >>> 0, info >>> 0)),
       codec: (token: number, id: number, op: number, src: number, srcLen: number, dst: number, dstLen: number) =>
         this.#now(token, () => this.#codec(token, id, op, src >>> 0, srcLen >>> 0, dst >>> 0, dstLen >>> 0)),
       ...this.#fileImports(),
+      lock: (token: number, req: number, into: number) =>
+        this.#ask(token, (p) => this.#locks.lock(req >>> 0, into >>> 0, p.abort.signal, () => this.#check(p))),
+      unlock: (token: number, id: number) => this.#now(token, () => this.#locks.unlock(id >>> 0)),
       cancel: (token: number) => this.#cancel(token),
       tick: () => 0,
       error_detail: (token: number, ptr: number, cap: number) => this.#detail(token, ptr >>> 0, cap >>> 0),
@@ -107,6 +114,7 @@ export class Io {
     this.#later.length = 0;
     for (const p of out) p.abort.abort();
     this.files.close();
+    this.#locks.close();
   }
 
   /** What a store, fetch or codec threw, found by the text that came back from the guest. */
@@ -262,71 +270,6 @@ export class Io {
     return size;
   }
 
-  async #fetch(p: Pending, req: number): Promise<number> {
-    const v = this.#memory.view();
-    const text = (at: number) => this.#memory.text(v.getUint32(req + at, true), v.getUint32(req + at + 4, true));
-    const url = text(Fetch.url);
-    const headers: [string, string][] = text(Fetch.header)
-      .split('\r\n')
-      .filter((line) => line !== '')
-      .map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1).trim()]);
-
-    try {
-      const response = await this.#outside.fetch(url, { method: text(Fetch.method), headers, signal: p.abort.signal });
-      this.#check(p);
-      if (response.url !== '' && new URL(response.url).protocol !== new URL(url).protocol) {
-        throw new IOError(`${url}: redirected to another scheme`, { item: url });
-      }
-      const { length, cut } = await this.#body(p, response, req);
-      const w = this.#memory.view();
-      w.setUint32(req + Fetch.status, response.status, true);
-      w.setUint32(req + Fetch.flags, cut ? FETCH_CUT : 0, true);
-      w.setUint32(req + Fetch.answerLen, this.#answerHeader(response, req), true);
-      return length;
-    } catch (cause) {
-      if (cause instanceof Released || cause instanceof GridholdError) throw cause;
-      throw new IOError(`${url}: ${reason(cause)}${crossOrigin(url)}`, { item: url, cause });
-    }
-  }
-
-  /** Moves the body into the guest as it comes, and stops where it is longer than wanted. */
-  async #body(p: Pending, response: Response, req: number): Promise<{ length: number; cut: boolean }> {
-    const cap = this.#memory.view().getUint32(req + Fetch.bodyCap, true);
-    let length = 0;
-    if (response.body === null) return { length, cut: false };
-    const reader = response.body.getReader();
-    for (;;) {
-      const { done, value } = await reader.read();
-      this.#check(p);
-      if (done) return { length, cut: false };
-      const part = value.subarray(0, cap - length);
-      this.#memory.bytes(this.#memory.view().getUint32(req + Fetch.body, true) + length, part.length).set(part);
-      length += part.length;
-      if (part.length < value.length) {
-        reader.cancel().catch(() => {}); // nobody waits for how the rest ends
-        return { length, cut: true };
-      }
-    }
-  }
-
-  /** Writes as many whole header lines as there is room for. */
-  #answerHeader(response: Response, req: number): number {
-    // The platform has unpacked a whole answer already. Of a part it cannot
-    // have made sense; there the guest must see the header and refuse.
-    const unpacked = response.status !== 206 && response.headers.has('content-encoding');
-    const v = this.#memory.view();
-    const out = this.#memory.bytes(v.getUint32(req + Fetch.answer, true), v.getUint32(req + Fetch.answerCap, true));
-    let at = 0;
-    response.headers.forEach((value, name) => {
-      if (unpacked && (name === 'content-encoding' || name === 'content-length')) return;
-      const line = new TextEncoder().encode(`${name}: ${value}\r\n`);
-      if (at + line.length > out.length) return;
-      out.set(line, at);
-      at += line.length;
-    });
-    return at;
-  }
-
   #openCodec(cfg: number, len: number, info: number): number {
     const { name, configuration } = JSON.parse(this.#memory.text(cfg, len)) as { name: string; configuration?: unknown };
     const codec = openCodec(this.#outside.codecs, name, configuration);
@@ -406,18 +349,4 @@ function asGridholdError(thrown: unknown): GridholdError {
   if (thrown instanceof GridholdError) return thrown;
   const code = (thrown as { name?: unknown } | null)?.name === 'AbortError' ? 'Cancelled' : 'IO';
   return new GridholdError(code, reason(thrown), { cause: thrown });
-}
-
-/** What an error says, with the cause that fetch hides one level down. */
-function reason(thrown: unknown): string {
-  if (!(thrown instanceof Error)) return String(thrown);
-  const { message, cause } = thrown;
-  return cause instanceof Error && cause.message !== '' ? `${message}: ${cause.message}` : message;
-}
-
-/** A browser does not tell a dead line from a refusal by the cross-origin rules, so both are named. */
-function crossOrigin(url: string): string {
-  const origin = (globalThis as { location?: { origin: string } }).location?.origin;
-  if (origin === undefined || origin === new URL(url).origin) return '';
-  return ' (or the server does not allow this page to read it: cross-origin rules)';
 }

@@ -5,8 +5,10 @@ import * as zlib from 'node:zlib';
 
 import type { Codecs, DecodeFunction } from './codecs.js';
 import type { FileSource } from './container.js';
+import type { Locker } from './file-locks.js';
 import { NodeFileSystem } from './file-system.js';
 
+export { lockers, type Locker } from './file-locks.js';
 export { NodeFileSystem } from './file-system.js';
 export { fileStore, FileStore, type FileOptions } from './file-store.js';
 
@@ -50,8 +52,11 @@ export const codecs: Codecs = {
     : { zstd: ((encoded, size) => zstdSync(encoded, { maxOutputLength: Math.max(1, size) })) satisfies DecodeFunction }),
 };
 
-/** A container by its path. The guest reaches what is in its directory, with blocking calls, and nothing else. */
-export function containerFile(path: string): FileSource {
+/**
+ * A container by its path. The guest reaches what is in its directory, with blocking calls, and nothing else. `locker` is
+ * how it is locked, one of `lockers`.
+ */
+export function containerFile(path: string, options: { locker?: Locker } = {}): FileSource {
   const whole = resolve(path);
-  return { files: new NodeFileSystem(dirname(whole)), name: basename(whole) };
+  return { files: new NodeFileSystem(dirname(whole), options.locker), name: basename(whole) };
 }

@@ -35,5 +35,5 @@ test('exports', () => {
     'ReadOnlyError', 'SChunk', 'ShardCache', 'StaleError', 'TreeStore', 'UnsupportedError', 'VLMeta', 'WrongArrayError', 'blobStore',
     'field', 'floats', 'gzipStream', 'httpStore', 'parseLocation',
   ]);
-  equal(Object.keys(node).sort(), ['FileStore', 'NodeFileSystem', 'codecs', 'containerFile', 'fileStore']);
+  equal(Object.keys(node).sort(), ['FileStore', 'NodeFileSystem', 'codecs', 'containerFile', 'fileStore', 'lockers']);
 });
