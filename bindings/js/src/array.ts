@@ -1,6 +1,7 @@
 import { Kind } from './abi.js';
 import { parts, places, type Location } from './batch.js';
 import { ShardCache, type CacheOptions } from './cache.js';
+import { costOf, type Cost } from './cost.js';
 import { dataType, type DataType, type DataTypeJson } from './dtype.js';
 import { InvalidError, OutOfRangeError, WrongArrayError } from './errors.js';
 import type { Gridhold } from './gridhold.js';
@@ -61,13 +62,17 @@ export class GridArray {
   /** The data type of the elements, with lengths, units and fields. */
   readonly type: DataType;
 
+  /** By which the cost is asked; it keeps no index. */
+  #counter: ShardCache | undefined;
+
   /** @internal */
-  constructor(gridhold: Gridhold, handle: Handle, info: ArrayInfo) {
+  constructor(gridhold: Gridhold, handle: Handle, info: ArrayInfo, traced: boolean) {
     this.#gridhold = gridhold;
     this.#handle = handle;
     this.info = info;
     this.type = dataType(info.data_type_json);
     handle.ownedBy(this);
+    if (traced) this.#counter = this.shardCache({ budget: 1 });
   }
 
   get path(): string {
@@ -174,6 +179,16 @@ export class GridArray {
     const bounds = [...integers('start', start), ...integers('stop', stop)];
     const bytes = await this.#read(Kind.readRegion, start.length, bounds, options);
     return ndArray(bytes, shape, this.type);
+  }
+
+  /**
+   * What reads of the array cost so far, its opening included. Rejects with
+   * InvalidError where it was opened without `trace`. If the instance dies,
+   * the counts begin anew.
+   */
+  async cost(): Promise<Cost> {
+    if (this.#counter === undefined) throw new InvalidError('opened without trace', { item: this.path });
+    return costOf((await this.#counter.told()).cost!);
   }
 
   /** Closes the array and its caches. Later calls reject with ClosedError. Twice is fine. */

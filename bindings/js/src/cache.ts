@@ -64,8 +64,14 @@ export class ShardCache {
   }
 
   async stats(): Promise<CacheStats> {
+    const { cost: _, ...stats } = await this.told();
+    return stats;
+  }
+
+  /** @internal What the guest tells of the cache, and of the array's reads if it was opened with a trace. */
+  async told(): Promise<CacheStats & { cost?: Record<string, number> }> {
     const bytes = await this.#ask(Kind.cacheStats, [], []);
-    return JSON.parse(new TextDecoder().decode(bytes)) as CacheStats;
+    return JSON.parse(new TextDecoder().decode(bytes)) as CacheStats & { cost?: Record<string, number> };
   }
 
   /** Drops everything. */

@@ -8,7 +8,7 @@ import type { Gridhold } from './gridhold.js';
 import { DictStore, EmbedStore, TreeStore, opened, type AnyContainer } from './key-store.js';
 import { numpyCode } from './numpy.js';
 import { integers } from './request.js';
-import { httpStore, type Source } from './store.js';
+import { objectAt, type Source } from './store.js';
 
 /** How a container is written. */
 export interface WriteOptions {
@@ -115,11 +115,7 @@ function place(gridhold: Gridhold, source: Source | FileSource, options: Contain
   if (mode !== 'r') throw new InvalidError('objects of a store are only read');
   let name = options.path;
   if (typeof source === 'string' && name === undefined) {
-    const url = new URL(source, (globalThis as { location?: { href: string } }).location?.href);
-    const cut = url.pathname.lastIndexOf('/') + 1;
-    name = decodeURIComponent(url.pathname.slice(cut));
-    url.pathname = url.pathname.slice(0, cut);
-    source = httpStore(url.href);
+    ({ store: source, key: name } = objectAt(source));
   }
   if (!name) throw new InvalidError('a container in a store has a path there');
   const { store, release } = gridhold.acquire(source);

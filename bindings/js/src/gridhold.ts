@@ -26,7 +26,8 @@ import type { Outside } from './io.js';
 import type { AnyContainer, DictStore, EmbedStore, TreeStore } from './key-store.js';
 import { compile, type WasmSource } from './loader.js';
 import { DEFAULT_MEMORY } from './maximum.js';
-import { HttpStore, StoreTable, storeOf, type Source } from './store.js';
+import { placeOf, type IndexPack } from './index-pack.js';
+import { HttpStore, StoreTable, ZipStore, storeOf, type Source } from './store.js';
 import { checkByteOrder } from './values.js';
 
 /** How Gridhold is loaded. */
@@ -58,6 +59,14 @@ export interface OpenOptions {
    * out of date: to open a node, that of the root; to list a group, its own.
    */
   consolidated?: boolean;
+  /**
+   * The indexes of the shards, as `gridhold index build` gathers them: reads
+   * then need no index from the store. An array that it is not for rejects
+   * with WrongArrayError.
+   */
+  indexPack?: IndexPack | undefined;
+  /** Add up what reads of an array cost; see `GridArray.cost`. */
+  trace?: boolean;
   /** An abort rejects with the signal's reason. */
   signal?: AbortSignal | undefined;
 }
@@ -235,9 +244,16 @@ export class Gridhold {
 
   async #open(source: Source, node: 'array' | 'group' | 'any', options: OpenOptions): Promise<GridArray | GridGroup> {
     options.signal?.throwIfAborted();
-    const { store, release } = this.acquire(source);
-    const path = options.path ?? '';
-    const request = json({ store, path, node, consolidated: options.consolidated ?? false });
+    const { path = '', consolidated = false, trace = false, indexPack } = options;
+    const packed = indexPack === undefined ? undefined : placeOf(indexPack);
+    const { store, release: releaseStore } = this.acquire(source);
+    const pack = packed === undefined ? undefined : this.acquire(packed.store);
+    const release = () => {
+      releaseStore();
+      pack?.release();
+    };
+    const index_pack = pack === undefined ? undefined : { store: pack.store, key: packed!.key };
+    const request = json({ store, path, node, consolidated, trace, index_pack });
     let first: string | undefined;
     const handle = new Handle(
       path || '/',
@@ -253,9 +269,9 @@ export class Gridhold {
     try {
       await abortable(handle.on(await this.guest()), options.signal);
       const info = JSON.parse(first!) as ArrayInfo | GroupInfo;
-      if (info.kind === 'group') return new GridGroup(this, source, handle, info, options.consolidated ?? false);
+      if (info.kind === 'group') return new GridGroup(this, source, handle, info, { consolidated, trace, indexPack });
       checkShapes(info);
-      return new GridArray(this, handle, info);
+      return new GridArray(this, handle, info, trace);
     } catch (error) {
       handle.close();
       throw error;
@@ -277,10 +293,14 @@ export class Gridhold {
   /** @internal A source as the guest is told of it, kept in the table until it is released. */
   acquire(source: Source): { store: object; release: () => void } {
     const store = storeOf(source);
+    if (store instanceof ZipStore) {
+      const inner = this.acquire(store.store);
+      return { store: { ...inner.store, zip: store.key }, release: inner.release };
+    }
     if (store instanceof HttpStore) {
-      const { forbiddenIsMissing = false, noSuffix = false } = store.options;
+      const { forbiddenIsMissing = false, noSuffix = false, gap, maxMerged: max_merged, parallel } = store.options;
       return {
-        store: { kind: 'http', url: store.url, forbidden_is_missing: forbiddenIsMissing, no_suffix: noSuffix },
+        store: { kind: 'http', url: store.url, forbidden_is_missing: forbiddenIsMissing, no_suffix: noSuffix, gap, max_merged, parallel },
         release: () => {},
       };
     }

@@ -26,17 +26,17 @@ export class GridGroup {
   #gridhold: Gridhold;
   #source: Source;
   #handle: Handle;
-  #consolidated: boolean;
+  #options: OpenOptions;
   /** The description, as `gridhold info --json` prints it. */
   readonly info: GroupInfo;
 
   /** @internal */
-  constructor(gridhold: Gridhold, source: Source, handle: Handle, info: GroupInfo, consolidated: boolean) {
+  constructor(gridhold: Gridhold, source: Source, handle: Handle, info: GroupInfo, options: OpenOptions) {
     this.#gridhold = gridhold;
     this.#source = source;
     this.#handle = handle;
     this.info = info;
-    this.#consolidated = consolidated;
+    this.#options = options;
     handle.ownedBy(this);
   }
 
@@ -73,6 +73,6 @@ export class GridGroup {
   }
 
   #at(path: string, signal: AbortSignal | undefined): OpenOptions {
-    return { path, consolidated: this.#consolidated, signal };
+    return { ...this.#options, path, signal };
   }
 }

@@ -1,6 +1,7 @@
 /** Single subchunks of sharded Zarr arrays, Blosc2 containers, and stacks of images, in browsers and Node. */
 export { GridArray, type ArrayInfo, type ReadOptions } from './array.js';
 export type { Location } from './batch.js';
+export type { Cost } from './cost.js';
 export { ShardCache, type CacheOptions, type CacheStats } from './cache.js';
 export { gzipStream, type CodecClass, type Codecs, type DecodeFunction, type LentCodec } from './codecs.js';
 export { Container, VLMeta, type CallOptions, type ContainerDamage, type ContainerState, type FileSource } from './container.js';
@@ -33,6 +34,7 @@ export { floats } from './floats.js';
 export type { FileLock, FileStat, FileSystem, OpenFile } from './files.js';
 export { Frame, NDArray, SChunk, type Items, type Span } from './frame.js';
 export { Gridhold, type Damage, type Entry, type LoadOptions, type OpenOptions } from './gridhold.js';
+export type { IndexPack } from './index-pack.js';
 export { GridGroup, type GroupInfo, type Multiscale } from './group.js';
 export { ImageStack, type ImageTable, type StackInfo, type StackOptions, type TableOptions, type TableRow } from './images.js';
 export { DictStore, EmbedStore, KeyStore, TreeStore, type AnyContainer } from './key-store.js';
@@ -41,5 +43,15 @@ export { DEFAULT_MEMORY } from './maximum.js';
 export { Extension } from './msgpack.js';
 export { ImageScratch, parseLocation, type ImageFiles, type ImageLocation, type ScratchOptions, type ScratchStats } from './scratch.js';
 export { blobStore } from './blob-store.js';
-export { HttpStore, httpStore, type ByteRange, type HttpOptions, type ReadAnswer, type Source, type Store } from './store.js';
+export {
+  HttpStore,
+  ZipStore,
+  httpStore,
+  zipStore,
+  type ByteRange,
+  type HttpOptions,
+  type ReadAnswer,
+  type Source,
+  type Store,
+} from './store.js';
 export { field, type NdArray, type TypedArray } from './values.js';

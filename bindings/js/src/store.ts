@@ -62,6 +62,12 @@ export interface HttpOptions {
   forbiddenIsMissing?: boolean;
   /** Never ask for the last n bytes; ask for the size first. For servers that do not know suffix ranges. */
   noSuffix?: boolean;
+  /** Bytes between two ranges that are rather read than asked around; default 32 KiB, -1: none. */
+  gap?: number;
+  /** Bytes of a request that is made of several ranges; default 8 MiB. */
+  maxMerged?: number;
+  /** Requests under way at once; default 32, at most 1024. */
+  parallel?: number;
 }
 
 /** A directory of objects behind a URL. Its rules (ranges, tags, retries, escaping) are the guest's own. */
@@ -94,12 +100,45 @@ export function httpStore(url: string | URL, options: HttpOptions = {}): HttpSto
   return new HttpStore(parsed.href, { ...options });
 }
 
-/** Whatever an array can be opened from: a URL, `httpStore(…)`, or a store. */
-export type Source = string | URL | HttpStore | Store;
+/** The members of an archive in a store. The guest finds and unpacks them: stored ones are read by ranges. */
+export class ZipStore {
+  constructor(
+    readonly store: HttpStore | Store,
+    /** Of the archive in its store. */
+    readonly key: string,
+  ) {
+    if ((store as unknown) instanceof ZipStore) throw new UnsupportedError('an archive within an archive', { item: key });
+  }
+}
+
+/** Makes a store of the archive behind a URL, or under a key of a store. Throws as `httpStore`. */
+export function zipStore(url: string | URL, options?: HttpOptions): ZipStore;
+export function zipStore(store: HttpStore | Store, key: string): ZipStore;
+export function zipStore(where: string | URL | HttpStore | Store, more?: HttpOptions | string): ZipStore {
+  if (typeof more === 'string') return new ZipStore(storeOf(where) as HttpStore | Store, more);
+  const { store, key } = objectAt(where as string | URL, more);
+  return new ZipStore(store, key);
+}
+
+/** @internal The object that a URL names, as a store and its key there. */
+export function objectAt(where: string | URL, options?: HttpOptions): { store: HttpStore; key: string } {
+  const url = new URL(httpStore(where).url);
+  const cut = url.pathname.lastIndexOf('/') + 1;
+  const key = decodeURIComponent(url.pathname.slice(cut));
+  if (key === '') throw new InvalidError(`names no object: ${where}`, { item: String(where) });
+  url.pathname = url.pathname.slice(0, cut);
+  return { store: httpStore(url, options), key };
+}
+
+const ZIP = 'zip://';
+
+/** Whatever an array can be opened from: a URL, also `zip://` and that of an archive; `httpStore(…)`, `zipStore(…)`, or a store. */
+export type Source = string | URL | HttpStore | ZipStore | Store;
 
 /** Makes a store of a source. Throws InvalidError for what is none. */
-export function storeOf(source: Source): HttpStore | Store {
-  if (source instanceof HttpStore) return source;
+export function storeOf(source: Source): HttpStore | ZipStore | Store {
+  if (source instanceof HttpStore || source instanceof ZipStore) return source;
+  if (typeof source === 'string' && source.startsWith(ZIP)) return zipStore(source.slice(ZIP.length));
   if (typeof source === 'string' || source instanceof URL) return httpStore(source);
   if (typeof source?.read === 'function') return source;
   throw new InvalidError('a URL or an object with a read method is wanted');

@@ -32,8 +32,8 @@ test('exports', () => {
     'CancelledError', 'ClosedError', 'Container', 'CorruptError', 'DEFAULT_MEMORY', 'DictStore', 'EmbedStore', 'ExistsError', 'Extension',
     'Frame', 'GridArray', 'GridGroup', 'Gridhold', 'GridholdError', 'HttpStore', 'IOError', 'ImageScratch', 'ImageStack', 'InternalError', 'InvalidError', 'KeyStore',
     'LimitError', 'LockTimeoutError', 'LockedError', 'NDArray', 'NoSpaceError', 'NotAllowedError', 'NotFoundError', 'OutOfRangeError',
-    'ReadOnlyError', 'SChunk', 'ShardCache', 'StaleError', 'TreeStore', 'UnsupportedError', 'VLMeta', 'WrongArrayError', 'blobStore',
-    'field', 'floats', 'gzipStream', 'httpStore', 'parseLocation',
+    'ReadOnlyError', 'SChunk', 'ShardCache', 'StaleError', 'TreeStore', 'UnsupportedError', 'VLMeta', 'WrongArrayError', 'ZipStore', 'blobStore',
+    'field', 'floats', 'gzipStream', 'httpStore', 'parseLocation', 'zipStore',
   ]);
   equal(Object.keys(node).sort(), ['FileStore', 'NodeFileSystem', 'codecs', 'containerFile', 'fileStore', 'lockers']);
 });
