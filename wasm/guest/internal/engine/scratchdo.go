@@ -70,7 +70,10 @@ func (e *Engine) scratchDo(ctx context.Context, q *request) (answer, error) {
 	case "describe":
 		return inJSON(held{q.at.scratch, p.keys}, nil)
 	case "prefetch":
-		return inJSON(q.at.scratch.Stats(), q.at.scratch.prefetch(ctx, p.keys))
+		if err := q.at.scratch.prefetch(ctx, p.keys); err != nil {
+			return answer{}, err
+		}
+		return inJSON(q.at.scratch.Stats(), nil)
 	case "status":
 		st, err := scratch.Inspect(ctx, fs, p.key)
 		return inJSON(st, err)
