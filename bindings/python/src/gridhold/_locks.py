@@ -3,6 +3,10 @@
 Every lock is a file opened for itself, so the system keeps two of one process
 apart as it does two processes. It waits for nobody and frees what a process
 leaves behind.
+
+One who waits to have a lock alone makes a file beside it, NAME.gate, and holds
+a lock on that: readers look there first, and wait. Gridhold's other hosts do
+the same; nothing but fairness rests on it.
 """
 
 from __future__ import annotations
@@ -14,7 +18,7 @@ import threading
 from typing import TYPE_CHECKING
 
 from . import _abi, _fork
-from ._errors import ClosedError, LockedError, UnsupportedError
+from ._errors import ClosedError, Error, LockedError, UnsupportedError
 from ._imports import Job
 
 if TYPE_CHECKING:
@@ -29,6 +33,7 @@ except ImportError:  # pragma: no cover
 
 _SHARED, _EXCLUSIVE = 1, 2
 _FIRST_S, _LAST_S = 0.001, 0.025
+_GATE = ".gate"
 _Inode = tuple[int, int]
 
 
@@ -85,6 +90,8 @@ def acquire(fs: FileSystem, name: str, owner: int, mode: int) -> FileLock | None
     """
     if fcntl is None:
         raise UnsupportedError("lock: this system has no flock")
+    if mode == _SHARED and _gate_is_shut(fs, name):
+        return None
     fd = fs.open(name, 1 | 2 | 4)
     lock = None
     try:
@@ -113,6 +120,50 @@ def _locked(fs: FileSystem, fd: int, name: str, owner: int, mode: int) -> FileLo
     return FileLock(fd, inode, owner, mode)
 
 
+def _gate_is_shut(fs: FileSystem, name: str) -> bool:
+    try:
+        fd = fs.open(name + _GATE, 1)
+    except (Error, OSError):
+        return False  # mostly because there is none
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        return False
+    except OSError as e:
+        return e.errno in (errno.EWOULDBLOCK, errno.EACCES)
+    finally:
+        os.close(fd)
+
+
+class _Gate:
+    """The gate of one who waits, from when he enters it."""
+
+    def __init__(self, fs: FileSystem, name: str) -> None:
+        self._fs, self._name, self._fd = fs, name + _GATE, -1
+
+    def enter(self) -> None:
+        """Makes readers wait. Where that cannot be, or another writer is in it, it does nothing."""
+        if self._fd >= 0:
+            return
+        try:
+            fd = self._fs.open(self._name, 1 | 2 | 4)
+        except (Error, OSError):
+            return
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(fd)
+            return
+        self._fd = fd
+
+    def leave(self) -> None:
+        if self._fd < 0:
+            return
+        with contextlib.suppress(Error, OSError):
+            self._fs.remove(self._name)
+        os.close(self._fd)
+        self._fd = -1
+
+
 class LockJob(Job):
     """``lock``."""
 
@@ -129,14 +180,20 @@ class LockJob(Job):
 
     async def run(self, runtime: Runtime) -> FileLock:
         pause = _FIRST_S
-        while True:
-            lock = acquire(self._fs, self._name, self._owner, self._mode)
-            if lock is not None:
-                return lock
-            if self._given_up:
-                raise LockedError(f"lock: {self._name}: nobody waits for it any more", item=self._name)
-            await runtime.sleep(pause)
-            pause = min(2 * pause, _LAST_S)
+        gate = _Gate(self._fs, self._name)
+        try:
+            while True:
+                lock = acquire(self._fs, self._name, self._owner, self._mode)
+                if lock is not None:
+                    return lock
+                if self._given_up:
+                    raise LockedError(f"lock: {self._name}: nobody waits for it any more", item=self._name)
+                await runtime.sleep(pause)
+                if self._mode == _EXCLUSIVE and not self._given_up:
+                    gate.enter()
+                pause = min(2 * pause, _LAST_S)
+        finally:
+            gate.leave()
 
     def give_up(self) -> None:
         """The guest does not want it any more."""

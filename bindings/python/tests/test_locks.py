@@ -1,0 +1,62 @@
+"""Locks of files: who waits, and who waits for whom."""
+
+import fcntl
+import os
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import gridhold
+
+
+def _until(condition):
+    end = time.monotonic() + 20
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0)
+
+
+def test_readers_make_way_for_a_writer(tmp_path):
+    path = tmp_path / "a.b2nd"
+    lock, gate = f"{path}.b2lock", f"{path}.b2lock.gate"
+    with gridhold.zeros((4,), dtype="<i8", urlpath=path, locking=True) as array:
+        reader = os.open(lock, os.O_RDWR)  # one that knows no gate
+        fcntl.flock(reader, fcntl.LOCK_SH)
+        with gridhold.open(path, locking=True, lock_timeout=2) as other:
+            assert list(other[...]) == [0, 0, 0, 0]
+
+            def write():
+                array[0] = 1
+
+            writer = threading.Thread(target=write)
+            writer.start()
+            _until(lambda: os.path.exists(gate))
+            with pytest.raises(gridhold.LockTimeoutError):
+                other[...]  # the lock could be shared, but somebody waits for it
+            fcntl.flock(reader, fcntl.LOCK_UN)
+            writer.join()
+            assert list(other[...]) == [1, 0, 0, 0]
+        os.close(reader)
+        assert not os.path.exists(gate)
+
+
+def test_a_gate_that_was_left_behind_keeps_nobody(tmp_path):
+    path = tmp_path / "a.b2nd"
+    with gridhold.zeros((4,), dtype="<i8", urlpath=path, locking=True) as array:
+        open(f"{path}.b2lock.gate", "w").close()
+        assert np.array_equal(array[...], np.zeros(4))
+
+
+def test_who_gives_up_leaves_the_gate(tmp_path):
+    path = tmp_path / "a.b2nd"
+    with gridhold.zeros((4,), dtype="<i8", urlpath=path, locking=True):
+        with gridhold.open(path, mode="a", locking=True, lock_timeout=2) as array:
+            reader = os.open(f"{path}.b2lock", os.O_RDWR)
+            fcntl.flock(reader, fcntl.LOCK_SH)
+            with pytest.raises(gridhold.LockTimeoutError):
+                array[0] = 1
+            _until(lambda: not os.path.exists(f"{path}.b2lock.gate"))
+            assert list(array[...]) == [0, 0, 0, 0]
+            os.close(reader)
