@@ -24,7 +24,8 @@ type Options struct {
 	// $AWS_DEFAULT_REGION, region of the profile; then AWS is asked where the
 	// bucket is, and other servers are taken to be in us-east-1.
 	Region string
-	// Profile of the files of AWS. "": $AWS_PROFILE, or "default".
+	// Profile of the files of AWS, whose credentials then go before those of
+	// variables. "": $AWS_PROFILE, or "default".
 	Profile string
 	// AccessKey, SecretKey and SessionToken are credentials. "": those of
 	// $AWS_ACCESS_KEY_ID and its kin, of the profile (~/.aws/credentials,
@@ -57,7 +58,7 @@ func (o Options) config() (config, error) {
 	c := config{
 		region: cmp.Or(o.Region, os.Getenv("AWS_REGION"), os.Getenv("AWS_DEFAULT_REGION"), file["region"]),
 	}
-	endpoint := cmp.Or(o.Endpoint, os.Getenv("AWS_ENDPOINT_URL_S3"), os.Getenv("AWS_ENDPOINT_URL"), file["endpoint_url"])
+	endpoint := cmp.Or(o.Endpoint, os.Getenv("AWS_ENDPOINT_URL_S3"), os.Getenv("AWS_ENDPOINT_URL"), file["s3.endpoint_url"], file["endpoint_url"])
 	if endpoint == "" {
 		c.aws, endpoint = true, "https://s3.amazonaws.com"
 		if c.region != "" {
@@ -97,6 +98,9 @@ func (o Options) credentials(profile string) *credentials.Credentials {
 		return credentials.NewStaticV4(o.AccessKey, o.SecretKey, o.SessionToken)
 	}
 	chain := []credentials.Provider{&credentials.EnvAWS{}, &credentials.FileAWSCredentials{Profile: profile}}
+	if o.Profile != "" {
+		chain = chain[1:]
+	}
 	for _, name := range []string{"AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "AWS_CONTAINER_CREDENTIALS_FULL_URI"} {
 		if os.Getenv(name) != "" { // else a server would be looked for that most machines do not have
 			chain = append(chain, &credentials.IAM{})
@@ -114,8 +118,8 @@ func isTrue(variable string) bool {
 	return false
 }
 
-// readProfile returns the settings of a profile in the config file of AWS;
-// none if there is no such file.
+// readProfile returns the settings of a profile in the config file of AWS,
+// nested ones as "s3.endpoint_url"; none if there is no such file.
 func readProfile(profile string) map[string]string {
 	name := os.Getenv("AWS_CONFIG_FILE")
 	if name == "" {
@@ -130,17 +134,25 @@ func readProfile(profile string) map[string]string {
 		return nil
 	}
 	defer f.Close()
-	settings, within := map[string]string{}, false
+	settings, within, group := map[string]string{}, false, ""
 	for lines := bufio.NewScanner(f); lines.Scan(); {
 		line := strings.TrimSpace(lines.Text())
+		nested := line != "" && line[0] != lines.Text()[0] // a setting of one service
 		if section, ok := strings.CutPrefix(line, "["); ok {
 			section = strings.TrimSpace(strings.TrimSuffix(section, "]"))
 			within = strings.TrimSpace(strings.TrimPrefix(section, "profile ")) == profile
 			continue
 		}
-		if key, value, ok := strings.Cut(line, "="); ok && within && line[0] != '#' && line[0] != ';' {
-			settings[strings.TrimSpace(key)] = strings.TrimSpace(value)
+		key, value, ok := strings.Cut(line, "=")
+		if !ok || !within || line[0] == '#' || line[0] == ';' {
+			continue
 		}
+		if key = strings.TrimSpace(key); nested {
+			key = group + "." + key
+		} else {
+			group = key
+		}
+		settings[key] = strings.TrimSpace(value)
 	}
 	return settings
 }

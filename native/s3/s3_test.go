@@ -250,6 +250,16 @@ func TestSettings(t *testing.T) {
 			keys: "[default]\naws_access_key_id = file\naws_secret_access_key = s\n[other]\naws_access_key_id = second\naws_secret_access_key = s\n",
 			file: "[default]\nregion = eu-west-3\n[profile other]\nregion = mars\n", want: "second mars /b/k",
 		},
+		{
+			name: "nested", keys: "[default]\naws_access_key_id = file\naws_secret_access_key = s\naws_session_token = t\n",
+			file: "[default]\nregion = eu-west-3\ns3 =\n  endpoint_url = " + server.URL + "\n\taddressing_style = path\nsqs =\n  endpoint_url = http://127.0.0.1:1\n  region = mars\n",
+			want: "file eu-west-3 t /b/k",
+		},
+		{
+			name: "a profile that is asked for", o: s3.Options{Profile: "other"},
+			env:  map[string]string{"AWS_ENDPOINT_URL": server.URL, "AWS_REGION": "here", "AWS_ACCESS_KEY_ID": "env", "AWS_SECRET_ACCESS_KEY": "s"},
+			keys: "[other]\naws_access_key_id = second\naws_secret_access_key = s\n", want: "second here /b/k",
+		},
 		{name: "options win", env: map[string]string{
 			"AWS_ENDPOINT_URL": "http://127.0.0.1:1", "AWS_REGION": "eu-north-1", "AWS_ACCESS_KEY_ID": "env", "AWS_SECRET_ACCESS_KEY": "s",
 		}, o: s3.Options{Endpoint: server.URL, Region: "here", AccessKey: "given", SecretKey: "s"}, want: "given here /b/k"},
