@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/gridhold/gridhold/sdk/fault"
 )
 
 func TestParseContentRange(t *testing.T) {
@@ -68,5 +70,31 @@ func TestEscapeKey(t *testing.T) {
 		{"http://h/a#f", "http://h/a/k%20k"},
 	} {
 		require.Equal(t, tc[1], NewHTTP(nil, tc[0], HTTPOptions{}).URL("k k"))
+	}
+}
+
+// What tells that bytes are not the object's counts in any of the fields.
+func TestUnencoded(t *testing.T) {
+	for _, tc := range []struct {
+		status int
+		header []Field
+		ok     bool
+	}{
+		{206, []Field{{"content-encoding", ""}, {"Content-Encoding", "Identity"}}, true},
+		{206, []Field{{"Content-Encoding", "identity"}, {"content-encoding", "gzip"}}, false},
+		{200, []Field{{"Content-Encoding", "br"}}, false},
+		{206, []Field{{"Content-Type", "Multipart/ByteRanges; boundary=x"}}, false},
+		{200, []Field{{"Content-Type", "multipart/byteranges"}}, true}, // the object itself is one
+		{206, []Field{{"Content-Type", "multipart/mixed"}}, true},
+	} {
+		res := Response{Status: tc.status, Header: tc.header, Body: []byte("0123456789")}
+		err := unencoded("k", res)
+		require.Equal(t, tc.ok, err == nil, "%v", tc.header)
+		if tc.status == 206 && !tc.ok {
+			_, err = partial("k", res, Range{0, 10})
+			require.ErrorIs(t, err, fault.ErrUnsupported)
+			_, err = suffixPart("k", res, 10)
+			require.ErrorIs(t, err, fault.ErrUnsupported)
+		}
 	}
 }

@@ -61,13 +61,19 @@ func unsatisfied(key string, res Response, r Range) (answer, error) {
 	return answer{at: r.Off, validator: validatorOf(res, -1)}, nil
 }
 
-// unencoded refuses a body whose bytes are not the object's.
+// unencoded refuses a body whose bytes are not the object's: one that is packed,
+// by any of the fields that say so, or wrapped as several ranges.
 func unencoded(key string, res Response) error {
-	coding := res.Get("Content-Encoding")
-	if coding == "" || equalFold(coding, "identity") {
-		return nil
+	const several = "multipart/byteranges"
+	for _, f := range res.Header {
+		switch {
+		case equalFold(f.Name, "Content-Encoding") && f.Value != "" && !equalFold(f.Value, "identity"):
+			return fault.New(fault.ErrUnsupported, "http", key, "the answer is encoded ("+f.Value+"), so offsets in it mean nothing")
+		case equalFold(f.Name, "Content-Type") && res.Status == 206 && len(f.Value) >= len(several) && equalFold(f.Value[:len(several)], several):
+			return fault.New(fault.ErrUnsupported, "http", key, "the answer is wrapped as several ranges, and one was asked for")
+		}
 	}
-	return fault.New(fault.ErrUnsupported, "http", key, "the answer is encoded ("+coding+"), so offsets in it mean nothing")
+	return nil
 }
 
 func wrongRange(key string, r Range, got string) error {
