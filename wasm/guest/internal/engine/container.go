@@ -32,6 +32,7 @@ type containerPlace struct {
 	store  *storePlace // of an object of a store; nil: it is in fs
 	name   string
 	vlmeta bool // of a tree: the frame of a node's metadata
+	repair bool // before it is opened
 	o      blosc2.Options
 }
 
@@ -45,7 +46,7 @@ var lockings = map[string]blosc2.Locking{"": blosc2.Unlocked, "never": blosc2.Un
 func (p *containerPlace) parse(m *rawjson.Members) bool {
 	p.at, p.key = uint32(m.Int("container", 0, math.MaxUint32, 0)), m.String("key", "")
 	p.fs, p.name = uint32(m.Int("fs", 0, math.MaxUint32, 0)), m.String("name", "")
-	p.o.Write, p.vlmeta = m.Bool("write"), m.Bool("vlmeta")
+	p.o.Write, p.vlmeta, p.repair = m.Bool("write"), m.Bool("vlmeta"), m.Bool("repair")
 	var ok, lockable bool
 	p.o.Durability, ok = durabilities[m.String("durability", "")]
 	p.o.Locking, lockable = lockings[m.String("locking", "")]
@@ -108,6 +109,11 @@ func (e *Engine) containerOpen(ctx context.Context, q *request) (answer, error) 
 		// Its context is that of all reads of the object, not of this operation.
 		o.container, err = blosc2.OpenObject(context.Background(), e.store(p.store), p.name, e.containerOptions(p))
 	default:
+		if p.repair {
+			if _, err := blosc2.Repair(ctx, e.fileSystem(p.fs), p.name, e.containerOptions(p)); err != nil {
+				return answer{}, err
+			}
+		}
 		o.container, err = blosc2.Open(ctx, e.fileSystem(p.fs), p.name, e.containerOptions(p))
 	}
 	if err != nil {

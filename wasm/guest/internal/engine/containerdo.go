@@ -19,7 +19,11 @@ type deed struct {
 	fs        uint32
 	from      *object // of put
 	overwrite bool
-	shared    bool // of hold
+	shared    bool  // of hold
+	keep      bool  // of checksums
+	axes      []int // of squeeze and expand
+	creation  *creation
+	place     *containerPlace // of copy, as creation
 }
 
 func (e *Engine) parseDeed(q *request, req []byte) fault.Code {
@@ -28,7 +32,15 @@ func (e *Engine) parseDeed(q *request, req []byte) fault.Code {
 	d.fs = uint32(m.Int("fs", 0, math.MaxUint32, 0))
 	q.handle = uint32(m.Int("container", 0, math.MaxUint32, 0))
 	from := uint32(m.Int("from", 0, math.MaxUint32, 0))
-	if m.Err() != nil {
+	ok := true
+	for _, axis := range ints(m, "axes", &ok) {
+		d.axes = append(d.axes, int(axis))
+	}
+	if d.keep = m.Bool("keep"); d.do == "copy" {
+		d.creation, d.place = &creation{}, &containerPlace{}
+		ok = ok && d.place.parse(m) && d.creation.parse(m)
+	}
+	if m.Err() != nil || !ok {
 		return fault.CodeInvalid
 	}
 	q.deed, q.at = d, e.containerOf(q.handle)
@@ -42,7 +54,7 @@ func (e *Engine) parseDeed(q *request, req []byte) fault.Code {
 	}
 	q.urgent = q.at.endHold != nil
 	switch d.do {
-	case "verify", "compact", "put", "to_b2z":
+	case "verify", "compact", "put", "to_b2z", "copy", "squeeze", "expand", "checksums":
 		q.weight = e.memory / 2
 	}
 	return 0
@@ -65,6 +77,18 @@ func (e *Engine) containerDo(ctx context.Context, q *request) (answer, error) {
 		return inJSON(found, err)
 	case "hold":
 		return e.hold(ctx, q)
+	case "copy", "snapshot":
+		made, err := e.another(ctx, c, d)
+		if err != nil {
+			return answer{}, err
+		}
+		return e.containerAnswer(ctx, q, &object{container: made, owner: q.at})
+	case "squeeze", "expand":
+		err = d.reshape(ctx, c)
+	case "repair":
+		err = frameOf(c).Repair(ctx)
+	case "checksums":
+		err = frameOf(c).KeepChecksums(ctx, d.keep)
 	case "refresh":
 		_, err = frameOf(c).Refresh(ctx)
 	case "compact":

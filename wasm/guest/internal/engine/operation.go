@@ -216,6 +216,13 @@ func (e *Engine) Ended(id uint32) *wire.Result {
 	return &op.Result
 }
 
+// unwanted reports whether the host has dropped it.
+func (o *Operation) unwanted() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.dropped
+}
+
 // Drop is gh_drop.
 func (e *Engine) Drop(id uint32) {
 	op, ok := e.ops.Get(id)

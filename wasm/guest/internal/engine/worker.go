@@ -1,6 +1,9 @@
 package engine
 
-import "github.com/gridhold/gridhold/sdk/fault"
+import (
+	"github.com/gridhold/gridhold/sdk/fault"
+	"github.com/gridhold/gridhold/wasm/wire"
+)
 
 // maxIdle workers are kept: their stacks have grown to what a read needs.
 const maxIdle = 16
@@ -59,5 +62,10 @@ func (e *Engine) run(op *Operation) {
 		}
 	}()
 	a, err := e.do(op, &op.request)
+	if err == nil && a.object != 0 && a.kind != wire.Located && op.unwanted() {
+		// Nobody will ever know the handle, which may hold a lock.
+		_, err = e.close(a.object)
+		a = answer{}
+	}
 	e.end(op, a, err, false)
 }
