@@ -56,6 +56,22 @@ type Member struct {
 // and for what else contradicts the format; ErrUnsupported for an encrypted
 // member. Directories among the members are left out.
 func ParseDirectory(r io.ReaderAt, size, limit int64) ([]Member, error) {
+	members, err := parseDirectory(r, size, limit)
+	if err != nil {
+		return nil, err
+	}
+	seen := make(map[string]bool, len(members))
+	for _, m := range members {
+		if seen[m.Name] {
+			return nil, fault.New(fault.ErrCorrupt, "zip", m.Name, "is there twice")
+		}
+		seen[m.Name] = true
+	}
+	return members, nil
+}
+
+// parseDirectory is ParseDirectory where names may occur twice.
+func parseDirectory(r io.ReaderAt, size, limit int64) ([]Member, error) {
 	n, off, count, err := findDirectory(r, size)
 	if err != nil {
 		return nil, err
@@ -71,7 +87,6 @@ func ParseDirectory(r io.ReaderAt, size, limit int64) ([]Member, error) {
 		return nil, err
 	}
 	var members []Member
-	seen := map[string]bool{}
 	for range count {
 		m, rest, err := parseMember(b, off+n-int64(len(b)))
 		if err != nil {
@@ -84,13 +99,9 @@ func ParseDirectory(r io.ReaderAt, size, limit int64) ([]Member, error) {
 		if !storage.ValidKey(m.Name) {
 			return nil, fault.New(fault.ErrCorrupt, "zip", m.Name, "a name that leads elsewhere")
 		}
-		if seen[m.Name] {
-			return nil, fault.New(fault.ErrCorrupt, "zip", m.Name, "is there twice")
-		}
 		if m.Method == Stored && m.Packed != m.Size {
 			return nil, fault.New(fault.ErrCorrupt, "zip", m.Name, "is stored, and of two sizes")
 		}
-		seen[m.Name] = true
 		members = append(members, m)
 	}
 	return members, apart(members, off)

@@ -32,6 +32,9 @@ type Options struct {
 // tell cheaply (storage.Checker), a name that the directory lacks is absent
 // until another member was read.
 //
+// Of members of one name the last in the directory counts: who writes Zarr by
+// appending to an archive (zarr-python) replaces its metadata so.
+//
 // Errors: those of the store below, and of ParseDirectory; ErrStale also for an
 // archive that was removed; ErrUnsupported for a member of another method than
 // Stored and Deflated; ErrLimit.
@@ -113,14 +116,16 @@ func (s *Store) readDirectory(ctx context.Context, anew bool) (*archive, error) 
 		return nil, fault.New(fault.ErrUnsupported, "zip", s.key, "the store does not tell the size of the archive")
 	}
 	r := reader{ctx, s, info.Version, info.Size - int64(len(bs[0])), bs[0]}
-	members, err := ParseDirectory(r, info.Size, s.o.Directory)
+	members, err := parseDirectory(r, info.Size, s.o.Directory)
 	if err != nil {
 		return nil, &fault.Error{Format: "zip", Item: s.key, Off: -1, Err: err}
 	}
-	a := &archive{info: info, members: make(map[string]*member, len(members)), names: make([]string, len(members))}
-	for i, m := range members {
+	a := &archive{info: info, members: make(map[string]*member, len(members)), names: make([]string, 0, len(members))}
+	for _, m := range members {
+		if a.members[m.Name] == nil {
+			a.names = append(a.names, m.Name)
+		}
 		a.members[m.Name] = &member{Member: m}
-		a.names[i] = m.Name
 	}
 	slices.Sort(a.names)
 	return a, nil
