@@ -175,17 +175,17 @@ func noise(b []byte) bool {
 	if len(b) < segment {
 		return false
 	}
-	var counts, changes [256]uint32
+	var values, changes tally
 	var differences [part - 1]byte
 	for at := 0; at+part <= len(b); at += 4 * segment {
 		sample := b[at : at+part]
-		count(&counts, sample)
+		values.add(sample)
 		for i := range differences {
 			differences[i] = sample[i+1] - sample[i]
 		}
-		count(&changes, differences[:])
+		changes.add(differences[:])
 	}
-	return even(&counts) && even(&changes)
+	return even(values.sum()) && even(changes.sum())
 }
 
 // even reports whether all bytes are about as frequent.
@@ -206,12 +206,13 @@ func (e *encoder) appendLiterals(dst []byte) []byte {
 	if len(b) < 32 {
 		return append(appendSize(dst, kindRaw, len(b)), b...)
 	}
-	var counts [256]uint32
-	count(&counts, b)
+	var t tally
+	t.add(b)
+	counts := t.sum()
 	if counts[b[0]] == uint32(len(b)) {
 		return append(appendSize(dst, kindRLE, len(b)), b[0])
 	}
-	if !e.code.build(&counts) {
+	if !e.code.build(counts) {
 		return append(appendSize(dst, kindRaw, len(b)), b...)
 	}
 	bits := 0

@@ -153,27 +153,34 @@ func (h *huffmanCode) fill(dst, src []byte) int {
 	return w.end()
 }
 
-// count adds what occurs in src to counts.
-func count(counts *[256]uint32, src []byte) {
-	var more [3][256]uint32 // equal bytes in a row do not wait for each other
+// tally counts bytes, in four places: equal bytes in a row do not wait for
+// each other.
+type tally [4][256]uint32
+
+func (t *tally) add(b []byte) {
 	i := 0
-	for ; i+8 <= len(src); i += 8 {
-		w := le.Uint64(src[i:])
-		counts[uint8(w)]++
-		more[0][uint8(w>>8)]++
-		more[1][uint8(w>>16)]++
-		more[2][uint8(w>>24)]++
-		counts[uint8(w>>32)]++
-		more[0][uint8(w>>40)]++
-		more[1][uint8(w>>48)]++
-		more[2][uint8(w>>56)]++
+	for ; i+8 <= len(b); i += 8 {
+		w := le.Uint64(b[i:])
+		t[0][uint8(w)]++
+		t[1][uint8(w>>8)]++
+		t[2][uint8(w>>16)]++
+		t[3][uint8(w>>24)]++
+		t[0][uint8(w>>32)]++
+		t[1][uint8(w>>40)]++
+		t[2][uint8(w>>48)]++
+		t[3][uint8(w>>56)]++
 	}
-	for ; i < len(src); i++ {
-		counts[src[i]]++
+	for ; i < len(b); i++ {
+		t[0][b[i]]++
 	}
-	for s := range counts {
-		counts[s] += more[0][s] + more[1][s] + more[2][s]
+}
+
+// sum is how often each byte was added.
+func (t *tally) sum() *[256]uint32 {
+	for s := range t[0] {
+		t[0][s] += t[1][s] + t[2][s] + t[3][s]
 	}
+	return &t[0]
 }
 
 // log2 is the logarithm of n > 0 in 256ths, rounded down.

@@ -18,6 +18,7 @@ const (
 	leapShare = 8  // of what had none, one in so many bytes is left out next
 	mostLeap  = 256
 	shortRun  = 64
+	recent    = 4 << 10 // bytes of blocks with few matches that a thorough search after them enters
 
 	// What a sequence takes in 16ths of a bit, but for its distance; one with
 	// the last distance; and by how much a later match has to be better.
@@ -40,7 +41,7 @@ type effort struct {
 }
 
 var efforts = [MaxLevel + 1]effort{
-	Numbers: {least: 64, rich: 6, half: 9, heads: 15, tries: 3, more: 3, nice: 32, skip: 6},
+	Numbers: {least: 64, rich: 5, half: 9, heads: 15, tries: 2, more: 2, nice: 16, skip: 5},
 
 	1: {},
 	2: {least: 64, rich: 3, half: 8, heads: 14, tries: 2, more: 2, nice: 16, skip: 6},
@@ -77,6 +78,9 @@ func (s *searcher) begin(src []byte, level int) {
 		s.heads = make([]int32, 1<<headBits)
 		s.before = make([]uint16, 1<<chainBits)
 	}
+	if s.literals == nil {
+		s.literals = make([]byte, 0, maxBlock+lz.Wide)
+	}
 	if s.base == 0 || s.base+len(src) > 1<<30 {
 		clear(s.quick[:])
 		clear(s.heads)
@@ -110,6 +114,7 @@ func (s *searcher) block(from, to int) {
 		}
 		s.repeat = before
 		s.start()
+		s.next = max(s.next, from-recent)
 		at = s.thorough(from, to, e)
 	}
 	s.finish(at, to)
@@ -122,16 +127,17 @@ func (s *searcher) finish(at, to int) { s.literals = append(s.literals, s.src[at
 
 // worth is about what a byte of b takes by a code of its own: 16ths of a bit.
 func worth(b []byte) int {
-	var counts [256]uint32
+	var t tally
 	total := 0
 	for step := max(len(b)/segment, 1) * 512; len(b) > 0; b = b[min(step, len(b)):] {
 		part := b[:min(512, len(b))]
-		count(&counts, part)
+		t.add(part)
 		total += len(part)
 	}
 	if total == 0 {
 		return 16
 	}
+	counts := t.sum()
 	sum, all := 0, log2(uint32(total))
 	for _, n := range counts {
 		if n > 0 {
@@ -143,7 +149,12 @@ func worth(b []byte) int {
 
 // add adds the literals from..at and a match.
 func (s *searcher) add(from, at, n, distance int) {
-	s.literals = append(s.literals, s.src[from:at]...)
+	if n := len(s.literals); at-from <= lz.Wide && from+lz.Wide <= len(s.src) && n+lz.Wide <= cap(s.literals) {
+		lz.Copy16(s.literals[n:n+lz.Wide], s.src[from:])
+		s.literals = s.literals[:n+at-from]
+	} else {
+		s.literals = append(s.literals, s.src[from:at]...)
+	}
 	r := &s.repeat
 	code := uint32(distance) + 3
 	if at > from {
