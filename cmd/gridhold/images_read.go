@@ -85,7 +85,7 @@ func (m *images) block(ctx context.Context, sel selection, k *int64) (b *block, 
 	if err != nil {
 		return nil, "", nil, err
 	}
-	a := &pictures{r, nil}
+	a := &pictures{Reader: r}
 	if a.is, err = describePictures(r.Describe(), l); err == nil {
 		b, err = decodedBlock(a, sel)
 	}
@@ -98,7 +98,9 @@ func (m *images) block(ctx context.Context, sel selection, k *int64) (b *block, 
 // pictures is one image, or all of a file, as read takes arrays.
 type pictures struct {
 	image.Reader
-	is *pictureDescription
+	is     *pictureDescription
+	kept   []byte // the image keptAt, or nil
+	keptAt int64
 }
 
 type pictureDescription struct {
@@ -107,12 +109,23 @@ type pictureDescription struct {
 	one   []int64
 }
 
+// mostImage is how many bytes an image may have: a file of nothing may claim
+// any size.
+const mostImage = 8 << 30
+
+func tooLarge(n int64) error {
+	return fault.New(fault.ErrLimit, "image", "", fmt.Sprintf("images of %d bytes, which are read whole", n))
+}
+
 // describePictures makes an array of what a location means: its chunks are
 // the images.
 func describePictures(d image.Description, l image.ImageLocation) (*pictureDescription, error) {
 	first, _, err := d.Images(l)
 	if err != nil {
 		return nil, err
+	}
+	if n := d.ImageBytes(); n > mostImage {
+		return nil, tooLarge(n)
 	}
 	p := &pictureDescription{first: first, one: d.ImageShape}
 	p.Shape, p.DataType, p.ItemSize = d.Shape, d.Type.String(), int64(d.Type.Size())
@@ -142,14 +155,32 @@ func (p *pictures) copyOfRegion(ctx context.Context, start, stop []int64) ([]byt
 	if slices.Equal(shape, p.is.one) {
 		return out, p.ReadImages(ctx, out, first)
 	}
-	one, rest := make([]byte, p.is.bytes(p.is.one)), out
+	rest := out
 	for i := range count {
-		if err := p.ReadImages(ctx, one, first+i); err != nil {
+		one, err := p.image(ctx, first+i)
+		if err != nil {
 			return nil, err
 		}
 		rest = rest[cutOut(rest, one, p.is.one, start, stop, p.is.ItemSize):]
 	}
 	return out, nil
+}
+
+// image returns one image, which is kept: a large one is asked for again, for
+// its next rows.
+func (p *pictures) image(ctx context.Context, i int64) ([]byte, error) {
+	if p.kept != nil && p.keptAt == i {
+		return p.kept, nil
+	}
+	one := p.kept
+	if p.kept = nil; one == nil {
+		one = make([]byte, p.is.bytes(p.is.one))
+	}
+	if err := p.ReadImages(ctx, one, i); err != nil {
+		return nil, err
+	}
+	p.kept, p.keptAt = one, i
+	return one, nil
 }
 
 // cutOut copies [start, stop) of a block into dst and returns how many bytes
@@ -191,6 +222,17 @@ func (m *images) verify(ctx context.Context) (checked int64, damaged []zarr.Dama
 		return 0, nil, err
 	}
 	defer r.Close()
+	if n := r.Describe().ImageBytes(); n > mostImage {
+		// A file that is cut short holds none of them, most likely.
+		whole, err := m.open(ctx, m.key, false)
+		switch {
+		case errors.Is(err, fault.ErrCorrupt):
+			return 1, []zarr.Damage{damageOf(err)}, nil
+		case err == nil:
+			err = errors.Join(tooLarge(n), whole.Close())
+		}
+		return 0, nil, err
+	}
 	one := make([]byte, r.Describe().ImageBytes())
 	for i := range r.Describe().Count {
 		checked++

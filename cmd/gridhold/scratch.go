@@ -79,6 +79,9 @@ func making(g *globals, use, short, long string, f *scratchFlags, fills bool, do
 				return err
 			}
 			defer func() { err = errors.Join(err, target.fs.Close()) }()
+			if name := sameFile(args[0], args[1:]); name != "" {
+				return usagef("%s is the same file as %s, whose images the scratch is to hold", args[0], name)
+			}
 			in, err := imagesFor(c.Context(), g, args[1:])
 			if err != nil {
 				return err
@@ -101,6 +104,20 @@ func making(g *globals, use, short, long string, f *scratchFlags, fills bool, do
 	}
 	f.add(c)
 	return c
+}
+
+// sameFile returns which of some names is one more of a file's, "" if none.
+func sameFile(name string, names []string) string {
+	info, err := os.Stat(name)
+	if err != nil {
+		return ""
+	}
+	for _, other := range names {
+		if is, err := os.Stat(other); err == nil && os.SameFile(info, is) {
+			return other
+		}
+	}
+	return ""
 }
 
 func newScratchCreate(g *globals) *cobra.Command {
