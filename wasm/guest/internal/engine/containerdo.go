@@ -82,7 +82,11 @@ func (e *Engine) containerDo(ctx context.Context, q *request) (answer, error) {
 		if err != nil {
 			return answer{}, err
 		}
-		return e.containerAnswer(ctx, q, &object{container: made, owner: q.at})
+		o := &object{container: made}
+		if d.do == "snapshot" {
+			o.owner = q.at
+		}
+		return e.containerAnswer(ctx, q, o)
 	case "squeeze", "expand":
 		err = d.reshape(ctx, c)
 	case "repair":
