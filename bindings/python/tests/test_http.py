@@ -15,6 +15,10 @@ from test_cache import many_threads
 import gridhold
 
 
+def tag_of(data):
+    return f'"{hash(data) & 0xFFFFFFFF:x}"'
+
+
 class Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
@@ -51,7 +55,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.send_header("Content-Length", "0")
             self.end_headers()
             return
-        tag = f'"{hash(data) & 0xFFFFFFFF:x}"'
+        tag = tag_of(data)
         if self.headers.get("If-Match", tag) != tag:
             self.send_response(412)
             self.send_header("Content-Length", "0")

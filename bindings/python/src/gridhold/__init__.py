@@ -44,6 +44,7 @@ from ._images import ImageStack, ImageTable, open_stack, read_table
 from ._keyed import DictStore, EmbedStore, TreeStore
 from ._runtime import DEFAULT_MEMORY
 from ._store import Answer, MemoryStore, Store
+from ._zip import ZipStore
 from .aio import AsyncArray, AsyncGroup, AsyncShardCache
 
 __all__ = [
@@ -86,6 +87,7 @@ __all__ = [
     "TreeStore",
     "UnsupportedError",
     "WrongArrayError",
+    "ZipStore",
     "aio",
     "asarray",
     "full",

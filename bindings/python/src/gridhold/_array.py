@@ -16,19 +16,22 @@ from ._creating import open_container
 from ._errors import InvalidError
 from ._http import HTTPStore
 from ._keyed import opened
-from ._node import Node
+from ._node import Node, Opening
 from ._node import list_nodes as list_nodes_in
-from ._place import Place
+from ._place import Place, pack_place
 from ._runtime import DEFAULT_MEMORY, blocking
 from ._select import basic_of
 from ._store import Store
 from ._threads import blocking_runtime
 from ._types import NDArray
+from ._zip import ZipStore
 
 Indices = Sequence[Sequence[int]] | NDArray
 """Of several subchunks; an array has one a row."""
 Selector = slice | Sequence[int] | NDArray
-Source = str | os.PathLike[str] | Store | HTTPStore
+Source = str | os.PathLike[str] | Store | HTTPStore | ZipStore
+IndexPack = str | os.PathLike[str] | bytes | tuple[str | os.PathLike[str] | Store | HTTPStore, str]
+"""Of the shards of an array, as ``gridhold index build`` makes it: a path, a URL, its bytes, or a store and a key."""
 
 
 class Described:
@@ -224,6 +227,18 @@ class Array(DescribedArray):
             self._own_cache = cache_core(self._node, 0, False)
         return blocking(self._node.retrieve_positions(positions, self._own_cache))[drop]
 
+    def cost(self) -> dict[str, int]:
+        """What reads cost so far, for an array that was opened with ``trace``; else raises InvalidError.
+
+        ``requests`` to servers; ``reads`` of chunks and subchunks and
+        ``index_loads`` from the store, ``bytes`` that it gave; ``waits``;
+        ``decodes``, ``elements`` (bytes) decoded; ``failures``; and the
+        microseconds ``requesting_us``, ``reading_us`` (requests and waits
+        included), ``waiting_us`` and ``decoding_us``. What went on side by
+        side is added up.
+        """
+        return blocking(self._node.cost())
+
     def close(self) -> None:
         self._node.close()
 
@@ -293,15 +308,19 @@ def open(
     durability: str = "close",
     locking: bool | str | None = None,
     lock_timeout: float | None = None,
+    index_pack: IndexPack | None = None,
+    trace: bool = False,
 ) -> Any:
     """Opens what is there: an array or group of Zarr, at ``path`` in it, or a Blosc2 container.
 
-    ``source`` is a directory, a file, a URL (``file``, ``http``, ``https``)
-    or a store. ``memory`` caps the sandbox that the core runs in, in bytes;
+    ``source`` is a directory, a file, a URL (``file``, ``http``, ``https``,
+    ``zip``) or a store. ``memory`` caps the sandbox that the core runs in, in bytes;
     chunks larger than a share of it are refused with LimitError. ``strict``
     lends it no codecs of this host. ``consolidated`` trusts the consolidated
-    metadata of groups, which can be stale. Raises NotFoundError where there
-    is nothing.
+    metadata of groups, which can be stale. ``index_pack`` has the indexes of
+    the array's shards, so that they need not be loaded; for another array it
+    is WrongArrayError. ``trace`` adds up what reads cost, for ``Array.cost``.
+    Raises NotFoundError where there is nothing.
 
     A container is an SChunk, NDArray, EmbedStore, DictStore or TreeStore;
     ``path`` is a key of it. Of it ``mode`` "a" opens for writing too.
@@ -315,25 +334,39 @@ def open(
         source, path, mode, memory, bool(strict), durability=durability, locking=locking, lock_timeout=lock_timeout
     )
     if container is not None:
+        if index_pack is not None or trace:
+            raise InvalidError("index_pack, trace: go with arrays of Zarr")
         return opened(container)
     if mode != "r":
         raise InvalidError(f"mode: {mode!r}: arrays of Zarr are only read here")
-    return _open(source, path, "any", memory, strict, consolidated)
+    return _open(source, path, "any", memory, strict, opening(consolidated, index_pack, trace))
 
 
 def open_array(
-    source: Source, path: str = "", *, memory: int = DEFAULT_MEMORY, strict: bool = False, consolidated: bool = False
+    source: Source,
+    path: str = "",
+    *,
+    memory: int = DEFAULT_MEMORY,
+    strict: bool = False,
+    consolidated: bool = False,
+    index_pack: IndexPack | None = None,
+    trace: bool = False,
 ) -> Array:
     """Opens an array; otherwise as ``open``. Raises NotFoundError or InvalidError where there is none."""
-    array = _open(source, path, "array", memory, strict, consolidated)
+    array = _open(source, path, "array", memory, strict, opening(consolidated, index_pack, trace))
     assert isinstance(array, Array)
     return array
 
 
-def _open(source: Source, path: str, wanted: str, memory: int, strict: bool, consolidated: bool) -> Array | Group:
+def opening(consolidated: bool, index_pack: IndexPack | None, trace: bool) -> Opening:
+    """The options of opening an array or group."""
+    return Opening(bool(consolidated), bool(trace), None if index_pack is None else pack_place(index_pack))
+
+
+def _open(source: Source, path: str, wanted: str, memory: int, strict: bool, how: Opening) -> Array | Group:
     runtime = blocking_runtime(check_memory(memory), bool(strict))
-    node = blocking(open_node(runtime, Place(source, path), wanted, bool(consolidated)))
-    return Array(node) if isinstance(node, ArrayCore) else Group(node, bool(consolidated))
+    node = blocking(open_node(runtime, Place(source, path), wanted, how))
+    return Array(node) if isinstance(node, ArrayCore) else Group(node, how.consolidated)
 
 
 def list_nodes(

@@ -24,7 +24,7 @@ class CacheCore:
         self.tables: Tables | None = None
         self.handle: Handle | None = None
         if array.host is not None:
-            self.tables = Tables(array.runtime, budget, remember_missing)
+            self.tables = Tables(array.runtime, budget, remember_missing, array.tally)
             return
         flags = _abi.FLAG_REMEMBER_MISSING if remember_missing else 0
 
@@ -36,7 +36,9 @@ class CacheCore:
     async def stats(self) -> dict[str, int]:
         if self.tables is not None:
             return self.tables.stats()
-        return json.loads(await self._ask(_abi.CACHE_STATS, _abi.handle_request))  # type: ignore[no-any-return]
+        stats: dict[str, int] = json.loads(await self._ask(_abi.CACHE_STATS, _abi.handle_request))
+        stats.pop("cost", None)  # of the array
+        return stats
 
     async def clear(self) -> None:
         if self.tables is not None:

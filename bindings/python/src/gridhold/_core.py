@@ -12,11 +12,12 @@ import numpy as np
 
 from . import _abi
 from ._cache import CacheCore
-from ._errors import OutOfRangeError, WrongArrayError
+from ._cost import Tally
+from ._errors import InvalidError, OutOfRangeError, WrongArrayError
 from ._guest import Done, Guest
 from ._handle import Handle
 from ._host import Host
-from ._node import Node, open_handle
+from ._node import Node, Opening, open_handle
 from ._place import Place
 from ._runtime import Runtime
 from ._select import Edges, Index, Run, box_of, paste, point_of, runs, selection_of
@@ -29,23 +30,24 @@ _ANSWER_COUNT = 1024
 _PICKED_BYTES = 16 << 20  # around what is picked with steps or lists; what is larger is read by subchunks
 
 
-async def open_node(runtime: Runtime, place: Place, wanted: str, consolidated: bool) -> Node:
-    """Opens what is there: an ArrayCore, or a Node that is a group. The place is the node's from here on."""
-    handle = await open_handle(runtime, place, wanted, consolidated)
+async def open_node(runtime: Runtime, place: Place, wanted: str, how: Opening) -> Node:
+    """Opens what is there: an ArrayCore, or a Node that is a group. The place and the pack's are the node's from here on."""
+    handle = await open_handle(runtime, place, wanted, how)
     try:
         kind = ArrayCore if json.loads(handle.description).get("kind") == "array" else Node
-        return kind(runtime, place, handle)
+        return kind(runtime, place, handle, how)
     except BaseException:
         handle.close()
         place.close()
+        how.close()
         raise
 
 
 class ArrayCore(Node):
     """One opened array. Warm reads are the host's where it can, all else is the guest's."""
 
-    def __init__(self, runtime: Runtime, place: Place, handle: Handle) -> None:
-        super().__init__(runtime, place, handle)
+    def __init__(self, runtime: Runtime, place: Place, handle: Handle, how: Opening) -> None:
+        super().__init__(runtime, place, handle, how)
         info = self.info
         self.shape: Index = tuple(info["shape"])
         self.grid: Index = tuple(info["subchunk_grid_shape"])
@@ -54,10 +56,12 @@ class ArrayCore(Node):
         self.subchunk: Index | None = None if shape is None else tuple(shape)
         self.edges = [Edges(n) for n in shape] if shape is not None else [Edges(0, r) for r in uneven or ()]
         self.host: Host | None = None
+        self.tally = Tally() if how.trace else None
+        self._counter: Handle | None = None
         # A subchunk that the guest would refuse for its size is the guest's to refuse.
-        if place.lent and info["is_sharded"] and info["host_readable"] and not uneven:
+        if place.direct and info["is_sharded"] and info["host_readable"] and not uneven:
             if math.prod(shape) * self.element.size <= runtime.memory // 4:
-                self.host = Host(runtime, handle, place.lent, self.element, info)
+                self.host = Host(runtime, handle, place.direct, self.element, info, self.tally)
 
     @property
     def identity(self) -> tuple[object, ...]:
@@ -179,6 +183,25 @@ class ArrayCore(Node):
             return await self.host.places(points, cache.tables)
         done = await self._call(_abi.LOCATE_SUBCHUNKS, cache, lambda a, c: _abi.batch_request(a, c, points))
         return _abi.parse_places(done.data)
+
+    async def cost(self) -> dict[str, int]:
+        """What reads cost so far: as the guest saw it, and those that this host served by itself."""
+        self.check_open()
+        if self.tally is None:
+            raise InvalidError(f"zarr: {self.path or '/'}: was not opened with a trace", item=self.path)
+
+        async def made(guest: Guest) -> bytes:
+            return _abi.cache_request(await self.handle.on(guest), 0, 1)
+
+        if self._counter is None:
+            self._counter = Handle(self.runtime, _abi.CACHE_NEW, made)  # a cache, by which the guest is asked
+        counter = self._counter
+
+        async def asked(guest: Guest) -> bytes:
+            return _abi.handle_request(await counter.on(guest))
+
+        told = json.loads((await self.runtime.call(_abi.CACHE_STATS, asked)).data)
+        return self.tally.plus(told["cost"])
 
     # Parts of a region.
 

@@ -12,6 +12,7 @@ import numpy as np
 from . import _abi
 from ._abi import EMPTY, Table
 from ._codecs import chain
+from ._cost import Tally
 from ._errors import CorruptError, InternalError, NotFoundError, StaleError
 from ._guest import Guest
 from ._handle import Handle
@@ -29,8 +30,9 @@ _SHARE_EACH, _SHARE_ALL = 32 << 10, 1 << 20  # decoded bytes; what is less is no
 class Host:
     """Reads the subchunks of one array whose shards a host can read by itself."""
 
-    def __init__(self, runtime: Runtime, handle: Handle, lent: Lent, element: Element, info: dict[str, Any]) -> None:
+    def __init__(self, runtime: Runtime, handle: Handle, lent: Lent, element: Element, info: dict[str, Any], tally: Tally | None = None) -> None:
         self._runtime = runtime
+        self._tally = tally
         self._handle = handle
         self._lent = lent
         self._element = element
@@ -80,6 +82,7 @@ class Host:
             entries = table.entries
             found = [(entries[2 * i], entries[2 * i + 1]) for i in slots]
             ranges = [span for span in found if span[1] != EMPTY]
+            began = Tally.now() if self._tally is not None else 0
             try:
                 # Also without ranges: the table calls a subchunk empty, and is
                 # wrong once another writer has put it there. A local store is
@@ -89,9 +92,15 @@ class Host:
                     return [None] * len(slots)
                 if answer is None:
                     answer = await self._runtime.read(self._lent, table.key, ranges, table.version)
-            except (StaleError, NotFoundError):  # NotFound: the shard has gone since
+            except BaseException as e:
+                if self._tally is not None:
+                    self._tally.failed(began)
+                if not isinstance(e, (StaleError, NotFoundError)):  # NotFound: the shard has gone since
+                    raise
                 stale = table
                 continue
+            if self._tally is not None:
+                self._tally.read(sum(map(len, answer.data)), began)
             for data, (off, n) in zip(answer.data, ranges):
                 if len(data) != n:
                     raise CorruptError(f"zarr: {table.key} at {off}: {len(data)} bytes of {n}", item=table.key, offset=off)
@@ -122,7 +131,15 @@ class Host:
         return [a if a is not None or e is None else await self._guests(e) for a, e in zip(arrays, encoded)]
 
     def _try(self, encoded: Any) -> NDArray | None:
-        return self.chain.decode(encoded) if self.chain is not None and encoded is not None else None
+        if self.chain is None or encoded is None:
+            return None
+        if self._tally is None:
+            return self.chain.decode(encoded)
+        began = Tally.now()
+        array = self.chain.decode(encoded)
+        if array is not None:  # else the guest decodes it, and counts
+            self._tally.decoded(self._nbytes, began)
+        return array
 
     async def decode(self, encoded: Any) -> NDArray:
         """One subchunk; fill values for None."""

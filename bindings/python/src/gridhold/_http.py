@@ -24,16 +24,31 @@ class HTTPStore:
 
     ``forbidden_is_missing``: 403 means that there is no such object, as S3
     says without the right to list. ``no_suffix``: ask for the size first
-    instead of for the last bytes.
+    instead of for the last bytes. ``gap``: bytes between two ranges that are
+    rather read than asked around; 0: 32 KiB, -1: none. ``max_merged``: bytes
+    of a request made of several ranges; 0: 8 MiB. ``parallel``: requests under
+    way at once that the core makes; 0: 32, at most 1024.
     """
 
-    def __init__(self, url: str, *, forbidden_is_missing: bool = False, no_suffix: bool = False) -> None:
+    def __init__(
+        self,
+        url: str,
+        *,
+        forbidden_is_missing: bool = False,
+        no_suffix: bool = False,
+        gap: int = 0,
+        max_merged: int = 0,
+        parallel: int = 0,
+    ) -> None:
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise InvalidError(f"store: {url}: not an http or https URL", item=url)
         self.url = url
         self.forbidden_is_missing = forbidden_is_missing
         self.no_suffix = no_suffix
+        self.gap = gap
+        self.max_merged = max_merged
+        self.parallel = parallel
 
     def __repr__(self) -> str:
         return f"HTTPStore({self.url!r})"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, NamedTuple
 
 from . import _abi
 from ._errors import ClosedError
@@ -16,9 +16,10 @@ from ._runtime import Runtime
 class Node:
     """What arrays and groups have in common, whoever calls."""
 
-    def __init__(self, runtime: Runtime, place: Place, handle: Handle) -> None:
+    def __init__(self, runtime: Runtime, place: Place, handle: Handle, how: Opening) -> None:
         self.runtime = runtime
         self.place = place
+        self.how = how
         self.handle = handle
         self.raw = handle.description.decode()
         self.info: dict[str, Any] = json.loads(self.raw)
@@ -33,12 +34,29 @@ class Node:
         self._closed = True
         self.handle.close()
         self.place.close()
+        self.how.close()
 
 
-async def open_handle(runtime: Runtime, place: Place, wanted: str, consolidated: bool) -> Handle:
-    """Opens what is there. The place is the node's from here on; it is closed if there is none."""
+class Opening(NamedTuple):
+    """How to open a node."""
+
+    consolidated: bool = False
+    trace: bool = False
+    pack: tuple[Place, str] | None = None  # where its index pack lies, and under which key
+
+    def close(self) -> None:
+        if self.pack is not None:
+            self.pack[0].close()
+
+
+async def open_handle(runtime: Runtime, place: Place, wanted: str, how: Opening) -> Handle:
+    """Opens what is there. The place and the pack's are the node's from here on; they are closed if there is none."""
     place.lend(runtime)
-    request = {"store": place.spec(), "path": place.path, "node": wanted, "consolidated": consolidated}
+    request: dict[str, Any] = {"store": place.spec(), "path": place.path, "node": wanted}
+    request |= {"consolidated": how.consolidated, "trace": how.trace}
+    if how.pack is not None:
+        how.pack[0].lend(runtime)
+        request["index_pack"] = {"store": how.pack[0].spec(), "key": how.pack[1]}
     raw = json.dumps(request).encode()
 
     async def build(_: Guest) -> bytes:
@@ -51,6 +69,7 @@ async def open_handle(runtime: Runtime, place: Place, wanted: str, consolidated:
     except BaseException:
         handle.close()
         place.close()
+        how.close()
         raise
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from . import _fork
 from ._abi import Table
+from ._cost import Tally
 from ._runtime import Flight, Runtime
 
 DEFAULT_BUDGET = 256 << 20
@@ -24,8 +25,9 @@ class Tables:
     tries in turn. No lock is held while loading.
     """
 
-    def __init__(self, runtime: Runtime, budget: int, remember_missing: bool) -> None:
+    def __init__(self, runtime: Runtime, budget: int, remember_missing: bool, tally: Tally | None = None) -> None:
         self._runtime = runtime
+        self._tally = tally
         self._budget = budget or DEFAULT_BUDGET
         self._remember_missing = remember_missing
         self._kept: OrderedDict[Shard, Table] = OrderedDict()
@@ -63,7 +65,13 @@ class Tables:
                         flight = self._flights[shard] = own
                 if flight is own:
                     flight.start()
-                return await flight
+                    return await flight
+                began = Tally.now()
+                try:
+                    return await flight
+                finally:
+                    if self._tally is not None:
+                        self._tally.waited(began)
             except Exception:
                 if flight is own:
                     raise

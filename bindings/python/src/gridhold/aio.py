@@ -15,10 +15,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from ._abi import Places
-from ._array import DescribedArray, DescribedGroup, Indices, Selector, Source, cache_core, check_memory
+from ._array import DescribedArray, DescribedGroup, IndexPack, Indices, Selector, Source, cache_core, check_memory, opening
 from ._cache import CacheCore
 from ._core import ArrayCore, open_node
 from ._loop import loop_runtime
+from ._node import Opening
 from ._node import list_nodes as list_nodes_in
 from ._place import Place
 from ._runtime import DEFAULT_MEMORY
@@ -101,6 +102,10 @@ class AsyncArray(DescribedArray):
             self._own_cache = cache_core(self._node, 0, False)
         return (await self._node.retrieve_positions(positions, self._own_cache))[drop]
 
+    async def cost(self) -> dict[str, int]:
+        """See ``gridhold.Array.cost``."""
+        return await self._node.cost()
+
     async def close(self) -> None:
         self._node.close()
 
@@ -139,27 +144,39 @@ def _core_of(cache: AsyncShardCache | None) -> CacheCore | None:
 
 
 async def open(
-    source: Source, path: str = "", *, memory: int = DEFAULT_MEMORY, strict: bool = False, consolidated: bool = False
+    source: Source,
+    path: str = "",
+    *,
+    memory: int = DEFAULT_MEMORY,
+    strict: bool = False,
+    consolidated: bool = False,
+    index_pack: IndexPack | None = None,
+    trace: bool = False,
 ) -> AsyncArray | AsyncGroup:
     """See ``gridhold.open``."""
-    return await _open(source, path, "any", memory, strict, consolidated)
+    return await _open(source, path, "any", memory, strict, opening(consolidated, index_pack, trace))
 
 
 async def open_array(
-    source: Source, path: str = "", *, memory: int = DEFAULT_MEMORY, strict: bool = False, consolidated: bool = False
+    source: Source,
+    path: str = "",
+    *,
+    memory: int = DEFAULT_MEMORY,
+    strict: bool = False,
+    consolidated: bool = False,
+    index_pack: IndexPack | None = None,
+    trace: bool = False,
 ) -> AsyncArray:
     """See ``gridhold.open_array``."""
-    array = await _open(source, path, "array", memory, strict, consolidated)
+    array = await _open(source, path, "array", memory, strict, opening(consolidated, index_pack, trace))
     assert isinstance(array, AsyncArray)
     return array
 
 
-async def _open(
-    source: Source, path: str, wanted: str, memory: int, strict: bool, consolidated: bool
-) -> AsyncArray | AsyncGroup:
+async def _open(source: Source, path: str, wanted: str, memory: int, strict: bool, how: Opening) -> AsyncArray | AsyncGroup:
     runtime = loop_runtime(check_memory(memory), bool(strict))
-    node = await open_node(runtime, Place(source, path), wanted, bool(consolidated))
-    return AsyncArray(node) if isinstance(node, ArrayCore) else AsyncGroup(node, bool(consolidated))
+    node = await open_node(runtime, Place(source, path), wanted, how)
+    return AsyncArray(node) if isinstance(node, ArrayCore) else AsyncGroup(node, how.consolidated)
 
 
 async def list_nodes(
