@@ -64,19 +64,24 @@ func (s *ImageScratch) Locate(ctx context.Context, name string, index int64) (at
 }
 
 // locate returns where a run lies that is there, once its checksum was looked
-// at.
+// at. Of one that was seen before the words of then do: whoever copies it looks
+// whether they stand.
 func (s *fileShelf) locate(r run) (at Place, ok bool, err error) {
+	place := func(key, run uint64) Place {
+		return Place{Off: s.dataAt(r.off), KeyAt: s.stampAt(r.key.place), RunAt: s.wordAt(r.n), KeyWord: key, RunWord: run}
+	}
 	for range 3 {
+		known, w := s.known[r.key.place].Load(), s.verified[r.n].Load()
+		if w != 0 && known != nil && s.o.Verify != VerifyAlways && s.holds(r, known, word(w)) {
+			return place(uint64(known.word), w), true, nil
+		}
 		before, _, err := s.between(nil, r, 0)
 		if err != nil {
 			return at, false, err
 		}
-		known, err := s.stampUnder(r.key, stampWord(before[0]))
+		known, err = s.stampUnder(r.key, stampWord(before[0]))
 		if err != nil || !s.holds(r, known, word(before[1])) {
 			return at, false, err
-		}
-		if s.o.Verify != VerifyAlways && s.verified[r.n].Load() == before[1] {
-			return Place{Off: s.dataAt(r.off), KeyAt: s.stampAt(r.key.place), RunAt: s.wordAt(r.n), KeyWord: before[0], RunWord: before[1]}, true, nil
 		}
 		b := s.buffer(r)
 		ok, err := s.loadFirst(r, b, 0)
