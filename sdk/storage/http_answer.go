@@ -31,10 +31,24 @@ type validator struct {
 // validatorOf reads the fields of a response; size is known otherwise, or -1.
 func validatorOf(r Response, size int64) validator {
 	v := validator{modified: r.Get("Last-Modified"), size: size}
-	if tag := r.Get("ETag"); len(tag) >= 2 && tag[0] == '"' {
+	if tag := r.Get("ETag"); strongTag(tag) {
 		v.etag = tag
 	}
 	return v
+}
+
+// strongTag reports whether a field is a strong ETag (RFC 9110, section 8.8.3),
+// blanks in it allowed. It may be sent back as it is: it cannot end a line.
+func strongTag(s string) bool {
+	if len(s) < 2 || s[0] != '"' || s[len(s)-1] != '"' {
+		return false
+	}
+	for i := 1; i < len(s)-1; i++ {
+		if c := s[i]; c < ' ' || c == '"' || c == 0x7f {
+			return false
+		}
+	}
+	return true
 }
 
 // version names the state: the strong ETag, else the time with the size.
@@ -51,7 +65,7 @@ func (v validator) version() Version {
 // wanted is the validator that a version was made of; ok is false for a
 // version that is not of this store.
 func wanted(v Version) (w validator, ok bool) {
-	if v != "" && v[0] == '"' {
+	if strongTag(string(v)) {
 		return validator{etag: string(v), size: -1}, true
 	}
 	modified, size, ok := strings.Cut(string(v), ";")

@@ -98,3 +98,19 @@ func TestUnencoded(t *testing.T) {
 		}
 	}
 }
+
+// A tag goes back to the server in If-Match: one that came from elsewhere (an
+// index pack) ends no line there, and is a version that nothing has.
+func TestStrongTag(t *testing.T) {
+	for tag, strong := range map[string]bool{
+		`"a"`: true, `""`: true, `"a b"`: true, `"\xe9"`: true, "": false, `"`: false, `"a`: false, `a"`: false, `W/"a"`: false,
+		`"a"b"`: false, "\"a\r\nHost: b\"": false, "\"\x7f\"": false,
+	} {
+		require.Equal(t, strong, validatorOf(Response{Header: []Field{{"etag", tag}}}, 3).etag != "", "%q", tag)
+		w, ok := wanted(Version(tag))
+		require.Equal(t, strong, ok && w.etag == tag, "%q", tag)
+		if !strong && tag != "" {
+			require.ErrorIs(t, answer{}.check("k", Version(tag)), fault.ErrStale)
+		}
+	}
+}

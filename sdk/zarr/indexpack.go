@@ -248,7 +248,9 @@ func (r *packReader) bytes(n int) []byte {
 
 // shard reads what follows the number of a shard.
 func (r *packReader) shard() (info storage.ObjectInfo, entries []byte) {
-	info.Version = r.version()
+	if info.Version = r.version(); info.Version == "" {
+		r.fail("a shard of no version, which nothing would refuse")
+	}
 	size := r.number()
 	if size > math.MaxInt64 {
 		r.fail("an object beyond 63 bits")

@@ -101,6 +101,10 @@ func packable(ctx context.Context, st storage.Store, n Node, o Options) ([]*Arra
 	return arrays, nil
 }
 
+// mostAsked is how many shards are asked for one by one. What is behind a web
+// server may call itself an array of as many as it likes.
+const mostAsked = 1 << 24
+
 // packArray loads the indexes of an array.
 func packArray(ctx context.Context, a *Array, progress func(Packed)) (*packedArray, error) {
 	shards, _ := product(a.grid...)
@@ -111,6 +115,8 @@ func packArray(ctx context.Context, a *Array, progress func(Packed)) (*packedArr
 			return nil, err
 		}
 		shards, number = int64(len(there)), func(k int64) int64 { return there[k] }
+	} else if shards > mostAsked {
+		return nil, fault.New(fault.ErrLimit, "zarr", "/"+a.path, "has "+itoa(shards)+" shards to be asked for, and the store cannot list those that are there")
 	}
 	var mu sync.Mutex
 	seen := Packed{Array: a.path, Shards: shards}

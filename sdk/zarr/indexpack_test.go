@@ -270,6 +270,10 @@ func TestIndexPackRefusals(t *testing.T) {
 	_, err = zarr.BuildIndexPack(t.Context(), st, "", zarr.Options{}, nil)
 	require.ErrorIs(t, err, fault.ErrCorrupt)
 
+	server.Put("zarr.json", endCRC.metadata("[8796093022208,8]", "[4,4]", "[2,2]", gzipLE))
+	_, err = zarr.BuildIndexPack(t.Context(), st, "", zarr.Options{}, nil)
+	require.ErrorIs(t, err, fault.ErrLimit, "before memory is taken for so many shards")
+
 	good := packed(t, grid8(t, endCRC)).Bytes()
 	for i := range good {
 		bad := append([]byte(nil), good...)
@@ -279,6 +283,12 @@ func TestIndexPackRefusals(t *testing.T) {
 		_, err = zarr.ParseIndexPack(good[:i])
 		require.Error(t, err, "cut at %d", i)
 	}
+	forged := append([]byte("\x01\x00"), make([]byte, 16)...)  // an array of any layout
+	forged = append(forged, "\x01\x05\x00\x00\x00\x00\x00"...) // of a shard of no version
+	file := binary.LittleEndian.AppendUint32([]byte("GHINDEX\x01"), storage.UpdateCRC(0, forged))
+	_, err = zarr.ParseIndexPack(append(file, forged...))
+	require.ErrorIs(t, err, fault.ErrCorrupt)
+	require.ErrorContains(t, err, "no version")
 	later := append([]byte(nil), good...)
 	later[7] = 2
 	_, err = zarr.ParseIndexPack(later)
