@@ -124,7 +124,7 @@ func (f *frame) reading(ctx context.Context, g *grip, do func(v *view) error) er
 		if !again {
 			return err
 		}
-		if tries == patience {
+		if tries == f.patience() {
 			return first(err, fault.New(fault.ErrStale, "frame", "", "it is written over faster than it can be read"))
 		}
 		if err != nil {

@@ -41,7 +41,7 @@ func (s *SChunk) Close() error { return s.f.close() }
 
 // Refresh looks whether the frame changed, takes the change over, and reports
 // whether there was one. What a writer is in the middle of is waited for, for
-// some 50 ms: then it is ErrCorrupt, and what was open stays as it is.
+// some 200 ms: then it is ErrCorrupt, and what was open stays as it is.
 // ErrStale: it became an array of other chunks, open it anew.
 func (s *SChunk) Refresh(ctx context.Context) (bool, error) { return s.f.refresh(ctx) }
 

@@ -19,7 +19,7 @@ import (
 // that keeps times coarser than settling, within one of its ticks.
 
 const (
-	patience = 50                    // tries until what a writer is at is taken for damage
+	patience = 200                   // tries until what a writer is at is taken for damage
 	pause    = time.Millisecond      // between them
 	settling = 20 * time.Millisecond // until a file that was written to shows whether it was again
 	renaming = 100 * time.Millisecond
@@ -281,13 +281,22 @@ func (f *frame) reload(ctx context.Context, g *grip) (bool, error) {
 func (f *frame) patiently(ctx context.Context, do func() error) error {
 	for tries := 0; ; tries++ {
 		err := do()
-		if !transient(err) || tries == patience || !f.restless() {
+		if !transient(err) || tries == f.patience() || !f.restless() {
 			return err
 		}
 		if ended := f.rest(ctx); ended != nil {
 			return ended
 		}
 	}
+}
+
+// patience is how often a state is tried. Where nobody can wait it makes little
+// sense.
+func (f *frame) patience() int {
+	if f.clock == nil {
+		return patience / 4
+	}
+	return patience
 }
 
 // restless reports whether the file was written to so lately that somebody may
