@@ -185,7 +185,7 @@ class ImageStack:
                 return self.read(picked.start, len(picked))
             return np.stack([self[i] for i in picked]) if picked else np.empty((0, *self.image_shape), self.dtype)
         i = operator.index(which)
-        return self.read(i + len(self) if i < 0 else i, 1)[0]
+        return self.read(i + len(self) if i < 0 else i, 1)[0]  # type: ignore[no-any-return]
 
     def close(self) -> None:
         """Twice is fine."""
@@ -278,8 +278,10 @@ def read_table(
             break
     all_rows = np.concatenate(parts)
     optics = {g["group"]: (g["name"], g["pixel_size"]) for g in head["groups"]}
-    columns = [np.ascontiguousarray(all_rows[c]) for c in ("key", "index", "group", "pixel_size", "uid")]
-    return ImageTable(head["kind"], list(places), *columns, optics)
+    of_files, indices, groups, sizes, uids = (
+        np.ascontiguousarray(all_rows[c]) for c in ("key", "index", "group", "pixel_size", "uid")
+    )
+    return ImageTable(head["kind"], list(places), of_files, indices, groups, sizes, uids, optics)
 
 
 bytes_ = bytes  # the name is an argument above

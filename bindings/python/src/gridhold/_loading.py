@@ -131,7 +131,7 @@ class ScratchReader:
         return self._scratch.read(ImageLocation(self.key, i) for i in range(first, first + count))
 
     def __getitem__(self, i: int) -> NDArray:
-        return self.read(i + self._count if i < 0 else i, 1)[0]
+        return self.read(i + self._count if i < 0 else i, 1)[0]  # type: ignore[no-any-return]
 
     def close(self) -> None:
         """Nothing is held but the scratch."""

@@ -162,7 +162,7 @@ class ImageScratch:
         for at, word in (("run_at", "run_word"), ("key_at", "key_word")):
             if len(todo):
                 good[todo] &= self._words(kept[at][todo]) == kept[word][todo]
-        return good
+        return good  # type: ignore[no-any-return]
 
     def _words(self, at: NDArray) -> NDArray:
         low, high = int(at.min()), int(at.max()) + 8
