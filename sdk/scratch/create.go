@@ -108,6 +108,8 @@ func newBuilder(locations *image.ImageLocationGrouping, runLength int64, files i
 		return nil, fault.New(fault.ErrInvalid, "scratch", "", "a run must have at least one image")
 	case locations == nil || locations.Len() == 0:
 		return nil, fault.New(fault.ErrInvalid, "scratch", "", "there is nothing to hold")
+	case files == nil:
+		return nil, fault.New(fault.ErrInvalid, "scratch", "", "there is nothing that opens files")
 	}
 	count := new(counters)
 	return &builder{locations, runLength, newSources(files, o, count), count, o}, nil

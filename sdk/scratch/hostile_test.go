@@ -178,3 +178,19 @@ func TestDanglingLink(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"a"}, names, "links are not listed")
 }
+
+// What is not given is an error that says so, and holds nothing.
+func TestNothingGiven(t *testing.T) {
+	d := newDesk(t, 16, 16)
+	d.write("a", 0, 8)
+	g := group(t, images("a"))
+	_, err := CreateHostImageScratch(ctx, g, 2, Everything, nil, waiting)
+	require.ErrorIs(t, err, fault.ErrInvalid)
+	_, err = CreateMappedFileImageScratch(ctx, nil, d.fs, "scr", 2, Everything, d.raw, waiting)
+	require.ErrorIs(t, err, fault.ErrInvalid)
+	s := d.mapped(g, 2, Everything, waiting)
+	require.ErrorIs(t, PrefetchScratch(ctx, s, nil, NewExecutor(1), nil).Wait(ctx), fault.ErrInvalid)
+	require.ErrorIs(t, PrefetchScratch(ctx, s, g, nil, nil).Wait(ctx), fault.ErrInvalid)
+	require.NoError(t, s.Close())
+	require.Zero(t, s.holders.Load())
+}

@@ -71,6 +71,9 @@ func (e *executor) work() {
 func PrefetchScratch(ctx context.Context, s *ImageScratch, locations *image.ImageLocationGrouping, e Executor, files image.ReaderProvider) *Completion {
 	ctx, cancel := context.WithCancel(ctx)
 	c := &Completion{done: make(chan struct{}), cancel: cancel}
+	if locations == nil || e == nil {
+		return c.failed(fault.New(fault.ErrInvalid, "scratch", s.name, "no locations, or nothing that runs tasks"))
+	}
 	if err := s.retain(); err != nil {
 		return c.failed(err)
 	}
