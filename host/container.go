@@ -24,6 +24,10 @@ type ContainerOptions struct {
 	Locking     blosc2.Locking
 	LockTimeout time.Duration
 	LockNetwork bool
+	// Repair looks for a state that the container's header does not lead to and
+	// puts it back before the container is opened, as [blosc2.Repair] does.
+	// After the guest died it is not done again.
+	Repair bool
 }
 
 // Container is a Blosc2 container of any kind that was opened in a sandbox: a
@@ -58,6 +62,7 @@ type containerRecipe struct {
 	Locking    string          `json:"locking,omitempty"`
 	LockMS     int64           `json:"lock_timeout_ms,omitempty"`
 	Network    bool            `json:"lock_network,omitempty"`
+	Repair     bool            `json:"repair,omitempty"`
 }
 
 // ContainerState is what a container is at the moment. Sizes are in bytes.
@@ -104,11 +109,12 @@ func (s *Sandbox) OpenContainer(ctx context.Context, fs storage.FS, name string,
 	}
 	id := s.systems.add(fs)
 	c := &Container{sandbox: s, free: func() { s.systems.remove(id) }}
-	c.recipe = containerRecipe{FS: id, Name: name, Write: o.Write}
+	c.recipe = containerRecipe{FS: id, Name: name, Write: o.Write, Repair: o.Repair}
 	c.lock(o)
 	if err := c.first(ctx); err != nil {
 		return nil, err
 	}
+	c.recipe.Repair = false
 	return c, nil
 }
 

@@ -103,6 +103,8 @@ type deed struct {
 	From      uint32 `json:"from,omitempty"`
 	Overwrite bool   `json:"overwrite,omitempty"`
 	Shared    bool   `json:"shared,omitempty"`
+	Keep      bool   `json:"keep,omitempty"`
+	Axes      []int  `json:"axes,omitempty"`
 }
 
 // ask carries out a deed and reads its answer into result, if there is one.
