@@ -332,7 +332,7 @@ func TestContainersAgreeOnDamage(t *testing.T) {
 		seed := fnv.New64a()
 		seed.Write([]byte(e.File))
 		r := rand.New(rand.NewPCG(seed.Sum64(), 1))
-		for range 4 {
+		for range 2 {
 			mutants++
 			m := bytes.Clone(b)
 			switch r.IntN(4) {
