@@ -98,21 +98,25 @@ func leafOf(c Container) (*SChunk, string, error) {
 	return nil, "", fault.New(fault.ErrInvalid, "blosc2", "", "a "+c.Kind()+" is no leaf")
 }
 
-// Delete removes what lies under a key. ErrNotFound, ErrReadOnly.
+// Delete removes what lies under a key, all files of it. ErrNotFound, ErrReadOnly.
 func (d *DictStore) Delete(ctx context.Context, key string) error {
 	dir, err := d.writable(key)
 	if err != nil {
 		return err
 	}
 	return d.held(ctx, storage.LockExclusive, func(d *DictStore) error {
-		found := false
+		// A key may be several files, of several extensions.
 		leaves, err := d.leaves(ctx)
 		if err != nil {
 			return err
 		}
-		if name, ok := leaves[key]; ok {
-			found = true
+		found := false
+		for name, ok := leaves[key]; ok; name, ok = leaves[key] {
 			if err := dir.fs.Remove(ctx, join(dir.name, name)); err != nil {
+				return err
+			}
+			found = true
+			if leaves, err = d.leaves(ctx); err != nil {
 				return err
 			}
 		}

@@ -141,3 +141,24 @@ func TestStoresWriteAndPack(t *testing.T) {
 	require.ErrorIs(t, c.(*blosc2.DictStore).ToB2Z(ctx, fs, "note", true), fault.ErrExists)
 	require.NoError(t, c.Close())
 }
+
+// A key that is several files, as older versions of python-blosc2 may leave it,
+// is gone when it is deleted.
+func TestDeleteAllFilesOfAKey(t *testing.T) {
+	fs := storage.NewMemoryFS(1 << 20)
+	c, err := blosc2.CreateStore(t.Context(), fs, "s.b2d", blosc2.StoreSpec{}, blosc2.Options{})
+	require.NoError(t, err)
+	d := c.(*blosc2.DictStore)
+	for _, ext := range []string{".b2nd", ".b2f", ".frame"} {
+		s, err := blosc2.CreateSChunk(t.Context(), fs, "s.b2d/a"+ext, blosc2.Spec{}, blosc2.Options{})
+		require.NoError(t, err)
+		require.NoError(t, s.Close())
+	}
+	require.NoError(t, d.Delete(t.Context(), "/a"))
+	_, err = d.Get(t.Context(), "/a")
+	require.ErrorIs(t, err, fault.ErrNotFound)
+	keys, err := d.Keys(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, keys)
+	require.NoError(t, d.Close())
+}
