@@ -31,7 +31,7 @@ type request struct {
 
 type answer struct {
 	Seconds float64 `json:"seconds"`
-	CPU     float64 `json:"cpu"` // seconds of all threads
+	CPU     float64 `json:"cpu"`   // seconds of all threads
 	Count   int64   `json:"count"` // what was done: calls, rows
 	Sum     int64   `json:"sum"`   // to compare
 	Error   string  `json:"error,omitempty"`
