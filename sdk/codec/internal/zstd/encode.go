@@ -39,7 +39,7 @@ func Encode(dst, src []byte, level int) []byte {
 	defer e.end()
 	dst = appendFrameHeader(dst, len(src))
 	for at := 0; ; {
-		n := e.blockEnd(src[at:])
+		n := blockEnd(src[at:])
 		last := at+n == len(src)
 		dst = e.appendBlock(dst, at, at+n, last)
 		if at += n; last {
@@ -62,17 +62,14 @@ func appendFrameHeader(dst []byte, n int) []byte {
 }
 
 // blockEnd is how many bytes the next block has: as far as they are alike, as
-// one code serves all of its bytes. It sets what these are worth where it looks
-// at them.
-func (e *encoder) blockEnd(src []byte) int {
+// one code serves all of its bytes.
+func blockEnd(src []byte) int {
 	most := min(len(src), maxBlock)
-	e.worth = 0
 	if most <= 2*segment {
 		return most
 	}
 	var first, next [256]uint16
 	kind := sample(&first, src[:segment])
-	e.worth = worth(&first)
 	at := segment
 	for ; at+segment <= most; at += segment {
 		if k := sample(&next, src[at:at+segment]); k != kind || distance(&first, &next) > unlike {

@@ -64,7 +64,7 @@ type searcher struct {
 	before []uint16             // by position, how far it is to the one before with the same hash; 0: too far
 	next   int                  // first position that is not in the chains
 	shift  int                  // of hashes there
-	worth  int                  // 16ths of a bit that a byte of the block takes as a literal; 0: not known
+	worth  int                  // 16ths of a bit that a byte takes as a literal
 	saved  int                  // of the block, by matches
 
 	repeat   [3]int // the last distances
@@ -99,11 +99,7 @@ func (s *searcher) end() {
 // block divides src[from:to] into literals and sequences.
 func (s *searcher) block(from, to int) {
 	e := &efforts[s.level]
-	if s.worth == 0 {
-		var t tally
-		t.add(s.src[from:to])
-		s.worth = worth(t.sum())
-	}
+	s.worth = worth(s.src[from:to])
 	if s.level != 1 && e.least == 0 {
 		s.start()
 		s.finish(s.thorough(from, to, e), to)
@@ -129,20 +125,26 @@ func (s *searcher) start() { s.literals, s.seqs, s.saved = s.literals[:0], s.seq
 // finish adds the literals that are left.
 func (s *searcher) finish(at, to int) { s.literals = append(s.literals, s.src[at:to]...) }
 
-// worth is about what a byte takes by a code of its own, of those that are
-// counted: 16ths of a bit.
-func worth[T uint16 | uint32](counts *[256]T) int {
-	sum, total := 0, 0
-	for _, n := range counts {
-		if n > 0 {
-			sum += int(n) * log2(uint32(n))
-			total += int(n)
-		}
+// worth is about what a byte of b takes by a code of its own: 16ths of a bit.
+func worth(b []byte) int {
+	var t tally
+	total := 0
+	for step := max(len(b)/segment, 1) * 512; len(b) > 0; b = b[min(step, len(b)):] {
+		part := b[:min(512, len(b))]
+		t.add(part)
+		total += len(part)
 	}
 	if total == 0 {
 		return 16
 	}
-	return max((log2(uint32(total))-sum/total)/16, 16) // a code has no less than a bit
+	counts := t.sum()
+	sum, all := 0, log2(uint32(total))
+	for _, n := range counts {
+		if n > 0 {
+			sum += int(n) * (all - log2(n))
+		}
+	}
+	return max(sum/total/16, 16) // a code has no less than a bit
 }
 
 // add adds the literals from..at and a match.
