@@ -75,7 +75,7 @@ class _ContainerHandle(Handle):
         core = self._core
         if self._serial != guest.serial:
             if core.hold and self._serial:
-                raise ClosedError("lock: the hold ended with the guest that had it")
+                raise ClosedError("lock: the hold, or the snapshot, ended with the guest that had it")
             made, core._made = core._made, None
             kind, request = made if made is not None else (core.opener, await core._request(guest))
             try:
@@ -181,12 +181,21 @@ class Container:
     def holding(self, shared: bool) -> Iterator[Container]:
         """The container under its lock."""
         self.check_open()
-
-        held = _Hold(self, shared)
+        held = _Hold(self, deed="hold", shared=shared)
         try:
             yield held
         finally:
             held.close()
+
+    @contextlib.contextmanager
+    def snapshot(self) -> Iterator[Container]:
+        """The container as it is now."""
+        self.check_open()
+        kept = _Hold(self, deed="snapshot")
+        try:
+            yield kept
+        finally:
+            kept.close()
 
     def refresh(self) -> bool:
         """Takes changes over; whether there were any."""
@@ -208,16 +217,18 @@ class Container:
 
 
 class _Hold(Container):
+    """A hold or a snapshot: what cannot be made again when its guest has died."""
+
     opener = _abi.CONTAINER_DO
 
-    def __init__(self, of: Container, shared: bool) -> None:
-        self._shared = shared
+    def __init__(self, of: Container, *, deed: str, shared: bool = False) -> None:
+        self._deed = {"do": deed, "shared": shared}
         super().__init__(of.runtime, {"name": of.name}, parent=of, hold=True)
 
     async def _request(self, guest: Guest) -> bytes:
         assert self.parent is not None
         handle = await self.parent._handle.on(guest)
-        return json.dumps({"container": handle, "do": "hold", "shared": self._shared}).encode()
+        return json.dumps({"container": handle, **self._deed}).encode()
 
 
 def split(path: str) -> tuple[str, str]:

@@ -6,19 +6,21 @@ import ast
 import contextlib
 import math
 import operator
-from collections.abc import Iterator, Mapping, MutableMapping, Sequence
+import time
+from collections.abc import Iterator, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
 
 from . import _container as c
-from . import _msgpack
 from ._container import Container
-from ._errors import InvalidError, NotFoundError, OutOfRangeError
+from ._errors import InvalidError, OutOfRangeError
+from ._metalayers import Meta, VLMeta
 from ._select import basic_of
 from ._types import NDArray as Numpy
 
 S = TypeVar("S", bound="Opened")
+F = TypeVar("F", bound="_Frame")
 _PART = 4  # of the guest's memory, one share of this many is what one read or write carries
 _LITTLE = 256
 
@@ -134,6 +136,34 @@ class _Frame(Opened):
     def to_cframe(self) -> bytes:
         """All of it as the bytes of one frame, which python-blosc2 opens too."""
         return self._core.read(c.FRAME)
+
+    @contextlib.contextmanager
+    def snapshot(self: F) -> Iterator[F]:
+        """What it is now, to be read for the block, whatever is written meanwhile; that waits for nobody."""
+        with self._core.snapshot() as held:
+            yield type(self)._of(held)
+
+    def watch(self, interval: float = 0.02) -> Iterator[int]:
+        """Gives ``change_tick``, now and after each change; looks about every ``interval`` seconds, and never ends by itself."""
+        tick = self.change_tick
+        yield tick
+        while True:
+            time.sleep(interval)
+            self.refresh()
+            if self._core.state["tick"] != tick:
+                tick = self._core.state["tick"]
+                yield tick
+
+    def keep_checksums(self, keep: bool = True) -> None:
+        """Keeps a CRC-32C of each chunk in a metalayer, for ``verify``, or no longer; python-blosc2 minds neither."""
+        self._core.state = self._core.do("checksums", keep=bool(keep))
+
+    def repair(self) -> None:
+        """Puts back the state that this handle last saw, where another program has written an old header over it.
+
+        Raises NotFoundError if this handle found no such thing, StaleError if the bytes do not allow it.
+        """
+        self._core.state = self._core.do("repair")
 
     def compact(self) -> None:
         """Writes it anew without the bytes that changes have left behind."""
@@ -312,6 +342,17 @@ class NDArray(_Frame):
         """Another shape; what it grows by is zero."""
         self._core.write(c.RESIZE, [operator.index(n) for n in newshape])
 
+    def squeeze(self, axis: int | Sequence[int] | None = None) -> None:
+        """Takes axes of one item out, or all of those. The container is changed, not copied; see ``expand_dims``."""
+        axes = () if axis is None else (axis,) if hasattr(axis, "__index__") else tuple(axis)  # type: ignore[arg-type]
+        if axis is None or axes:
+            self._core.state = self._core.do("squeeze", axes=[_axis(a, self.ndim) for a in axes])
+
+    def expand_dims(self, axis: int | Sequence[int]) -> None:
+        """Puts axes of one item in, at those places of the axes that there are afterwards. Other handles see a StaleError."""
+        axes = (axis,) if hasattr(axis, "__index__") else tuple(axis)  # type: ignore[arg-type]
+        self._core.state = self._core.do("expand", axes=[_axis(a, self.ndim + len(axes)) for a in axes])
+
     def append(self, values: Any, axis: int = 0) -> tuple[int, ...]:
         """Adds slices along an axis; returns the shape."""
         items = np.asarray(values, self.dtype)
@@ -328,66 +369,15 @@ class NDArray(_Frame):
         return self.shape
 
 
-class Meta(Mapping[str, Any]):
-    """Metalayers, as objects where they are MessagePack."""
-
-    def __init__(self, core: Container) -> None:
-        self._core = core
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._core.do("state")["meta"])
-
-    def __len__(self) -> int:
-        return len(self._core.do("state")["meta"])
-
-    def __getitem__(self, name: str) -> Any:
-        return _msgpack.decode(_found(self._core, c.METALAYER, name))
-
-
-class VLMeta(MutableMapping[str, Any]):
-    """Variable-length metalayers: numbers, texts, bytes, lists and dicts, as MessagePack. ``vlmeta[:]`` is all of them."""
-
-    def __init__(self, core: Container) -> None:
-        self._core = core
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._core.do("state")["vlmeta"])
-
-    def __len__(self) -> int:
-        return len(self._core.do("state")["vlmeta"])
-
-    def __getitem__(self, name: Any) -> Any:
-        if isinstance(name, slice):
-            if name != slice(None):
-                raise InvalidError("vlmeta: only [:] is a slice of it")
-            return dict(self.items())
-        return _msgpack.decode(_found(self._core, c.VLMETA, name))
-
-    def __setitem__(self, name: str, value: Any) -> None:
-        raw = name.encode()
-        self._core.write(c.PUT_VLMETA, [len(raw)], raw + _msgpack.encode(value))
-
-    def __delitem__(self, name: str) -> None:
-        try:
-            self._core.write(c.DROP_VLMETA, (), name.encode())
-        except NotFoundError as e:
-            raise KeyError(name) from e
-
-    def __repr__(self) -> str:
-        return f"VLMeta({dict(self)!r})"
-
-
-def _found(core: Container, what: int, name: Any) -> bytes:
-    if not isinstance(name, str):
-        raise TypeError(f"a metalayer has a text for a name, not a {type(name).__name__}")
-    try:
-        return core.read(what, name=name)
-    except NotFoundError as e:
-        raise KeyError(name) from e
-
-
 def _bytes_of(data: Any) -> bytes:
     return data if isinstance(data, bytes) else memoryview(np.ascontiguousarray(data) if isinstance(data, np.ndarray) else data).tobytes()
+
+
+def _axis(axis: Any, ndim: int) -> int:
+    at = operator.index(axis)
+    if not -ndim <= at < ndim:
+        raise OutOfRangeError(f"no axis {at}")
+    return at % ndim
 
 
 def dtype_of(text: str) -> np.dtype[Any]:

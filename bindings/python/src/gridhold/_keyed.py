@@ -11,7 +11,8 @@ import numpy as np
 from . import _container as c
 from ._container import Container
 from ._errors import NotFoundError
-from ._frames import NDArray, Opened, SChunk, VLMeta, _Frame
+from ._frames import NDArray, Opened, SChunk, _Frame
+from ._metalayers import VLMeta
 
 
 class _Store(Opened, MutableMapping[str, Any]):
