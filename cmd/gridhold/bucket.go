@@ -23,7 +23,7 @@ func destination(ctx context.Context, name string, overwrite bool) (st storage.S
 		}
 		return b, b.close, nil
 	}
-	t, err := newTarget(name, overwrite)
+	t, err := newTarget(ctx, name, overwrite)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -79,12 +79,8 @@ func (b *bucket) clear(overwrite bool) error {
 	if !overwrite {
 		return fault.New(fault.ErrExists, "s3", "", "there is something below this key")
 	}
-	node := false
-	for _, name := range names {
-		node = node || isMetadata(name)
-	}
-	if !node {
-		return fault.New(fault.ErrExists, "s3", "", "what is there is neither an array nor a group, and is left alone")
+	if err := (nodeFiles{b.Store, b.List}).check(b.ctx); err != nil {
+		return err
 	}
 	return b.remove("", names)
 }
@@ -116,7 +112,7 @@ func (b *bucket) remove(prefix string, names []string) error {
 
 func isMetadata(name string) bool {
 	switch name {
-	case "zarr.json", ".zarray", ".zgroup", ".zattrs":
+	case "zarr.json", ".zarray", ".zgroup", ".zattrs", ".zmetadata":
 		return true
 	}
 	return false

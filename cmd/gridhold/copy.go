@@ -298,7 +298,7 @@ type target struct {
 	replace    bool
 }
 
-func newTarget(name string, overwrite bool) (*target, error) {
+func newTarget(ctx context.Context, name string, overwrite bool) (*target, error) {
 	if name == "" {
 		return nil, usagef("DST is empty")
 	}
@@ -320,8 +320,14 @@ func newTarget(name string, overwrite bool) (*target, error) {
 		t.replace = true
 	case !overwrite:
 		return nil, fault.New(fault.ErrExists, "directory", "", "is not empty")
-	case !isNode(entries):
-		return nil, fault.New(fault.ErrExists, "directory", "", "is neither an array nor a group, and is left alone")
+	default:
+		st, err := file.Open(at, file.Options{})
+		if err == nil {
+			err = errors.Join(nodeFiles{st, listDirectory(at)}.check(ctx), st.Close())
+		}
+		if err != nil {
+			return nil, err
+		}
 	}
 	t.beside = t.hidden()
 	if err := os.Mkdir(t.beside, 0o777); err != nil {
@@ -339,16 +345,6 @@ func newTarget(name string, overwrite bool) (*target, error) {
 // half of a copy.
 func (t *target) hidden() string {
 	return filepath.Join(filepath.Dir(t.at), file.Temporary+filepath.Base(t.at)+"."+rand.Text()[:8])
-}
-
-func isNode(entries []fs.DirEntry) bool {
-	for _, e := range entries {
-		switch e.Name() {
-		case "zarr.json", ".zarray", ".zgroup":
-			return true
-		}
-	}
-	return false
 }
 
 // close gives the copy its name if it went well, and removes it otherwise.

@@ -113,7 +113,7 @@ func TestHalfACopyIsNotListed(t *testing.T) {
 	src := filepath.Join(fixtures, "group_consolidated")
 	require.Zero(t, gridhold(t, "copy", src, group).status)
 	want := gridhold(t, "ls", "--json", group).stdout
-	half, err := newTarget(filepath.Join(group, "new"), false)
+	half, err := newTarget(t.Context(), filepath.Join(group, "new"), false)
 	require.NoError(t, err)
 	require.NoError(t, os.CopyFS(half.beside, os.DirFS(src)))
 	require.Equal(t, want, gridhold(t, "ls", "--json", group).stdout)
