@@ -52,7 +52,11 @@ export class NodeFileSystem implements FileSystem {
   rename(from: string, to: string, replace: boolean): void {
     told(from, () => {
       const target = this.#beside(to);
-      if (replace) return fs.renameSync(this.#beside(from), target);
+      if (replace) {
+        // POSIX would replace one that is empty.
+        if (fs.lstatSync(target, { throwIfNoEntry: false })?.isDirectory()) throw new ExistsError(`${to}: is a directory`, { item: to });
+        return fs.renameSync(this.#beside(from), target);
+      }
       // Node cannot ask for this in one step. A link can, but not of a directory.
       const source = this.#beside(from);
       if (fs.lstatSync(source).isDirectory()) {

@@ -1,5 +1,5 @@
 // Blosc2 containers in Node: what python-blosc2 wrote, what is damaged, what is written here.
-import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, symlinkSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -184,6 +184,19 @@ test('no name and no link leads out', async () => {
   }
   for (const flags of [1, 2, 2 | 4, 2 | 16]) await rejects((async () => files.open('link.b2nd', flags))(), lib.NotAllowedError);
   equal(files.names(''), []);
+});
+
+test('a directory takes the place of no other', async () => {
+  const root = join(dir, 'renamed');
+  for (const name of ['', 'new', 'old']) mkdirSync(join(root, name));
+  writeFileSync(join(root, 'file'), '');
+  const files = new NodeFileSystem(root);
+  for (const replace of [true, false]) {
+    for (const name of ['new', 'file']) await rejects((async () => files.rename(name, 'old', replace))(), lib.ExistsError);
+  }
+  files.remove('old');
+  files.rename('new', 'old', true);
+  equal(files.names(''), ['file', 'old/']);
 });
 
 test('containers over HTTP and in a file that was chosen', async () => {

@@ -107,6 +107,9 @@ class FileSystem:
     def rename(self, name: str, to: str, replace: bool) -> None:
         with self._parent(name) as (fd, last), self._parent(to) as (to_fd, to_last):
             if replace:
+                with contextlib.suppress(FileNotFoundError):  # POSIX would replace one that is empty
+                    if stat.S_ISDIR(os.stat(to_last, dir_fd=to_fd, follow_symlinks=False).st_mode):
+                        raise ExistsError(f"file: {to}: is a directory", item=to)
                 os.rename(last, to_last, src_dir_fd=fd, dst_dir_fd=to_fd)
             elif not _rename_no_replace(fd, last, to_fd, to_last):
                 os.link(last, to_last, src_dir_fd=fd, dst_dir_fd=to_fd, follow_symlinks=False)
