@@ -2,10 +2,12 @@ package interop
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
+	"io"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -70,11 +72,10 @@ type worker struct {
 
 func serveSharing(string) {
 	w := &worker{ctx: context.Background()}
-	in, out := bufio.NewScanner(os.Stdin), json.NewEncoder(os.Stdout)
-	in.Buffer(nil, 1<<24)
-	for in.Scan() {
+	out := json.NewEncoder(os.Stdout)
+	for line := range lines(os.Stdin) {
 		var q task
-		err := json.Unmarshal(in.Bytes(), &q)
+		err := json.Unmarshal(line, &q)
 		var a report
 		if err == nil {
 			a, err = w.do(&q)
@@ -86,6 +87,21 @@ func serveSharing(string) {
 			return
 		}
 	}
+}
+
+// lines gives what comes from whoever started this process. When that ends,
+// so does the process, whatever it is at.
+func lines(r io.Reader) <-chan []byte {
+	c := make(chan []byte)
+	go func() {
+		in := bufio.NewScanner(r)
+		in.Buffer(nil, 1<<24)
+		for in.Scan() {
+			c <- bytes.Clone(in.Bytes())
+		}
+		os.Exit(0)
+	}()
+	return c
 }
 
 func or[T any](p *T, zero T) T {
