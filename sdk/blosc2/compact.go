@@ -57,6 +57,21 @@ func (s *SChunk) Compact(ctx context.Context) error {
 	return s.f.renew(ctx, func(*draft) error { return nil })
 }
 
+// tidy compacts a frame of which more than a hundredth is dead. What a new one
+// was while it was empty is, and weighs in a small one.
+func (s *SChunk) tidy(ctx context.Context) error {
+	var dead, most int64
+	err := s.f.read(ctx, func(v *view) (err error) {
+		most = v.FrameLen / 100
+		dead, err = v.dead(ctx)
+		return err
+	})
+	if err != nil || dead <= most {
+		return err
+	}
+	return s.Compact(ctx)
+}
+
 // renew writes the frame anew, with what change makes of it, and puts it in
 // the place of the old one in one step. change must leave chunks alone.
 func (f *frame) renew(ctx context.Context, change func(d *draft) error) error {

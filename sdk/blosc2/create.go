@@ -294,7 +294,11 @@ func (spec *Spec) make(ctx context.Context, where place, b []byte, o Options) er
 	if err != nil {
 		return err
 	}
-	return errors.Join(spec.Fill(ctx, c), c.Close())
+	err = spec.Fill(ctx, c)
+	if err == nil {
+		err = sequence(c).tidy(ctx)
+	}
+	return errors.Join(err, c.Close())
 }
 
 // take gives the new frame its name. A directory cannot take the place of

@@ -2,6 +2,7 @@ package blosc2_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"math"
 	"math/rand/v2"
@@ -64,6 +65,26 @@ func TestCreateFull(t *testing.T) {
 	require.ErrorIs(t, err, fault.ErrInvalid)
 	_, err = fs.Stat(ctx, "short")
 	require.ErrorIs(t, err, fault.ErrNotFound)
+}
+
+// What a frame was before it was filled takes no room in it.
+func TestCreateFromLeavesNothingDead(t *testing.T) {
+	ctx, fs := t.Context(), storage.NewMemoryFS(0)
+	for name, spec := range map[string]blosc2.Spec{
+		"alone": {}, "checked": {Checksums: true}, "sparse": {Sparse: true},
+		"with a layer": {Fill: func(ctx context.Context, c blosc2.Container) error {
+			return c.(*blosc2.NDArray).SChunk().SetVLObject(ctx, "note", "hello")
+		}},
+	} {
+		all := counted(30)
+		a, err := blosc2.CreateFrom(ctx, fs, name, blosc2.Shape{Shape: []int64{5, 6}, DType: "<i4", Chunks: []int64{2, 6}}, all, spec, writing)
+		require.NoError(t, err, name)
+		dead, err := a.SChunk().Dead(ctx)
+		require.NoError(t, err, name)
+		require.Zero(t, dead, name)
+		require.Equal(t, all, items(t, a), name)
+		require.NoError(t, a.Close())
+	}
 }
 
 func TestCopies(t *testing.T) {
