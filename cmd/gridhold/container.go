@@ -243,7 +243,7 @@ func (c *container) verify(ctx context.Context) (checked int64, damaged []zarr.D
 
 // damageOf says what kept a container from being opened.
 func damageOf(err error) zarr.Damage {
-	d := zarr.Damage{Off: -1, Text: err.Error()}
+	d := zarr.Damage{Off: -1, Text: err.Error(), Unchecked: errors.Is(err, fault.ErrUnsupported)}
 	for e := new(fault.Error); errors.As(err, &e); err = e.Err {
 		if d.Item == "" {
 			d.Item = e.Item

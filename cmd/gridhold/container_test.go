@@ -217,3 +217,17 @@ func TestContainersOverHTTP(t *testing.T) {
 		}
 	}
 }
+
+// What takes a codec that is not there may be whole: that is said, and is no
+// damage.
+func TestVerifySaysWhatItCannotCheck(t *testing.T) {
+	name := filepath.Join(containers, "plugin", "ndlz.b2nd")
+	status, out, errs := here(t, "verify", name)
+	require.Equal(t, statusFailed, status)
+	require.Contains(t, string(out), "chunk 0: blosc: ndlz is a plugin: unsupported\n")
+	require.Contains(t, string(out), "checked 4, damaged 0, not checked 4\n")
+	require.Equal(t, "gridhold: "+name+": 4 not checked: unsupported\n", errs)
+	status, out, _ = here(t, "verify", "--json", name)
+	require.Equal(t, statusFailed, status)
+	require.Contains(t, string(out), `"unchecked": true`)
+}

@@ -7,13 +7,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/gridhold/gridhold/sdk/blosc2"
+	"github.com/gridhold/gridhold/sdk/fault"
 	"github.com/gridhold/gridhold/sdk/zarr"
 )
 
 func newVerify(g *globals) *cobra.Command {
 	var repair bool
 	cmd := command(g, "verify", "Read every index, checksum and chunk, and tell what is damaged",
-		"Read every index, checksum and chunk, and tell what is damaged and where. Of a Blosc2 container also who has its lock.\n\nExit status 3 if anything is damaged.",
+		"Read every index, checksum and chunk, and tell what is damaged and where. Of a Blosc2 container also who has its lock.\n\nExit status 3 if anything is damaged, 1 if something could not be checked.",
 		func(ctx context.Context, c *cobra.Command, s *source) error {
 			checked, damaged, err := s.verify(ctx)
 			if err != nil {
@@ -58,10 +59,27 @@ func tellDamage(c *cobra.Command, g *globals, checked int64, damaged []zarr.Dama
 			_, err = fmt.Fprintln(c.OutOrStdout(), l)
 		}
 	}
-	if err == nil && len(damaged) > 0 {
-		err = &failure{path: c.Flags().Arg(0), status: statusDamaged, err: fmt.Errorf("%d damaged of %d checked", len(damaged), checked)}
+	if err != nil || len(damaged) == 0 {
+		return err
 	}
-	return err
+	f := &failure{path: c.Flags().Arg(0), status: statusDamaged}
+	switch n := unchecked(damaged); {
+	case n == len(damaged):
+		f.status, f.err = statusFailed, fmt.Errorf("%d not checked: %w", n, fault.ErrUnsupported)
+	default:
+		f.err = fmt.Errorf("%d damaged of %d checked", len(damaged)-n, checked)
+	}
+	return f
+}
+
+// unchecked counts what may be whole.
+func unchecked(damaged []zarr.Damage) (n int) {
+	for _, d := range damaged {
+		if d.Unchecked {
+			n++
+		}
+	}
+	return n
 }
 
 func (s *source) verify(ctx context.Context) (checked int64, damaged []zarr.Damage, err error) {
@@ -88,6 +106,13 @@ func writeDamage(c *cobra.Command, checked int64, damaged []zarr.Damage) error {
 			return err
 		}
 	}
-	_, err := fmt.Fprintf(c.OutOrStdout(), "checked %d, damaged %d\n", checked, len(damaged))
+	n := unchecked(damaged)
+	_, err := fmt.Fprintf(c.OutOrStdout(), "checked %d, damaged %d", checked, len(damaged)-n)
+	if n > 0 && err == nil {
+		_, err = fmt.Fprintf(c.OutOrStdout(), ", not checked %d", n)
+	}
+	if err == nil {
+		_, err = fmt.Fprintln(c.OutOrStdout())
+	}
 	return err
 }

@@ -12,11 +12,13 @@ import (
 	"github.com/gridhold/gridhold/sdk/storage"
 )
 
-// Damage is one thing that Verify found.
+// Damage is one thing that Verify found, or could not look at.
 type Damage struct {
 	Item string // the key, and the chunk or metalayer where there is one
 	Off  int64  // in what the error is about; -1: unknown
 	Text string
+	// Unchecked: it may be whole, but takes a codec or filter that is not there.
+	Unchecked bool
 }
 
 // Verify decodes every chunk and every variable-length metalayer of a
@@ -65,7 +67,7 @@ func (v *verifier) found(item string, err error) error {
 	case !errors.Is(err, fault.ErrCorrupt) && !errors.Is(err, fault.ErrUnsupported) && !errors.Is(err, fault.ErrLimit):
 		return err
 	}
-	d := Damage{Item: strings.TrimSpace(item), Off: -1}
+	d := Damage{Item: strings.TrimSpace(item), Off: -1, Unchecked: errors.Is(err, fault.ErrUnsupported)}
 	// What is around the innermost says where, which the item does too: but
 	// for the block of a chunk.
 	for errors.As(err, &e) && e.Why == "" && e.Off < 0 {

@@ -9,11 +9,13 @@ import (
 	"github.com/gridhold/gridhold/sdk/storage"
 )
 
-// Damage is one thing that Verify found.
+// Damage is one thing that Verify found, or could not look at.
 type Damage struct {
 	Item string `json:"item"` // the key, and the subchunk where there is one
 	Off  int64  `json:"off"`  // in the object; -1: unknown
 	Text string `json:"text"`
+	// Unchecked: it may be whole, but takes a codec that is not there.
+	Unchecked bool `json:"unchecked,omitempty"`
 }
 
 // WriteJSON implements [rawjson.Value].
@@ -22,6 +24,9 @@ func (d Damage) WriteJSON(w *rawjson.Writer) {
 	w.Name("item").String(d.Item)
 	w.Name("off").Int(d.Off)
 	w.Name("text").String(d.Text)
+	if d.Unchecked {
+		w.Name("unchecked").Bool(true)
+	}
 	w.Close('}')
 }
 
@@ -79,7 +84,7 @@ func damaged(err error) bool {
 }
 
 func damageOf(item string, err error) Damage {
-	d := Damage{Item: item, Off: -1, Text: err.Error()}
+	d := Damage{Item: item, Off: -1, Text: err.Error(), Unchecked: errors.Is(err, fault.ErrUnsupported)}
 	for e := (*fault.Error)(nil); errors.As(err, &e); err = e.Err {
 		if e.Off >= 0 {
 			d.Off = e.Off

@@ -45,6 +45,8 @@ export interface ContainerDamage {
   /** Byte offset, or -1. */
   off: number;
   text: string;
+  /** It may be whole, but takes a codec or filter that is not there. */
+  unchecked?: boolean;
 }
 
 /** How a call is waited for. */

@@ -87,6 +87,8 @@ export interface Damage {
   /** Byte offset in the item, or -1. */
   off: number;
   text: string;
+  /** It may be whole, but takes a codec that is not there. */
+  unchecked?: boolean;
 }
 
 export class Gridhold {

@@ -73,7 +73,10 @@ class Opened:
         return opened
 
     def verify(self) -> dict[str, Any]:
-        """Decodes everything: ``{"checked": n, "damaged": [{"item", "off", "text"}, …]}``."""
+        """Decodes everything: ``{"checked": n, "damaged": [{"item", "off", "text"}, …]}``.
+
+        What may be whole, but takes a codec or filter that is not there, has ``"unchecked": True``.
+        """
         return self._core.do("verify")  # type: ignore[no-any-return]
 
     def close(self) -> None:
