@@ -3,7 +3,6 @@ package blosc2_test
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"path/filepath"
 	"testing"
@@ -125,7 +124,7 @@ func TestChecksumsShowEveryFlip(t *testing.T) {
 			c, err := blosc2.Open(ctx, fs, "bad", writing)
 			require.NoError(t, err)
 			require.ErrorIs(t, c.(*blosc2.SChunk).Compact(ctx), fault.ErrCorrupt, "damage is not made right")
-			require.Contains(t, fmt.Sprint(damages(t, c)), "{chunk 0 -1 checksums: its bytes are not those that were written: corrupt}")
+			require.Contains(t, damages(t, c), blosc2.Damage{Item: "chunk 0", Off: -1, Text: "checksums: its bytes are not those that were written: corrupt"})
 			require.NoError(t, c.Close())
 		} else {
 			require.Greater(t, unseen, 1000)
