@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"runtime"
 	"sync"
 	"testing"
 	"time"
@@ -239,6 +240,7 @@ func TestReadsAreWhole(t *testing.T) {
 					case <-stop:
 						return
 					default:
+						runtime.Gosched() // for where there is one thread, and no preemption
 					}
 					b, err := r.Slice(ctx, nil, nil)
 					if err != nil {
