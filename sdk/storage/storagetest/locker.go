@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
 	"testing"
 	"time"
@@ -119,6 +120,7 @@ func Locker(t *testing.T, open func(t *testing.T) storage.Locker) {
 			}
 			noError(t, err)
 			noError(t, unlock())
+			runtime.Gosched() // where there is one thread, the writer never waits else
 		}
 		noError(t, reader())
 		noError(t, <-wrote)
