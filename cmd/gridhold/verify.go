@@ -62,14 +62,11 @@ func tellDamage(c *cobra.Command, g *globals, checked int64, damaged []zarr.Dama
 	if err != nil || len(damaged) == 0 {
 		return err
 	}
-	f := &failure{path: c.Flags().Arg(0), status: statusDamaged}
-	switch n := unchecked(damaged); {
-	case n == len(damaged):
-		f.status, f.err = statusFailed, fmt.Errorf("%d not checked: %w", n, fault.ErrUnsupported)
-	default:
-		f.err = fmt.Errorf("%d damaged of %d checked", len(damaged)-n, checked)
+	n := unchecked(damaged)
+	if n == len(damaged) {
+		return failed(c.Flags().Arg(0), fmt.Errorf("%d not checked: %w", n, fault.ErrUnsupported))
 	}
-	return f
+	return &failure{path: c.Flags().Arg(0), status: statusDamaged, err: fmt.Errorf("%d damaged of %d checked", len(damaged)-n, checked)}
 }
 
 // unchecked counts what may be whole.
