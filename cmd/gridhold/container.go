@@ -43,7 +43,7 @@ func openContainer(ctx context.Context, g *globals, name string) (o opened, copy
 	if strings.EqualFold(scheme, "file") && remote {
 		name, remote = filepath.FromSlash(rest[strings.IndexByte(rest+"/", '/'):]), false
 	}
-	var b *boxed
+	var b opened
 	if remote {
 		copyable, b, err = remoteContainer(ctx, g, name)
 	} else {
@@ -60,7 +60,11 @@ func openContainer(ctx context.Context, g *globals, name string) (o opened, copy
 	if key := g.leaf(); key != "" {
 		leaf, err := copyable.leaf(ctx, key)
 		if err != nil {
-			return nil, nil, errors.Join(err, copyable.Close())
+			n, err := nodeUnder(ctx, copyable, key, err)
+			if err != nil {
+				return nil, nil, errors.Join(err, copyable.Close())
+			}
+			return n, nil, nil
 		}
 		copyable = &container{leaf, append(copyable.under, copyable.Container)}
 	}
@@ -80,7 +84,7 @@ func (g *globals) leaf() string {
 }
 
 // localContainer looks at the name, and at the first bytes.
-func localContainer(ctx context.Context, g *globals, name string) (*container, *boxed, error) {
+func localContainer(ctx context.Context, g *globals, name string) (*container, opened, error) {
 	info, err := os.Stat(name)
 	if err != nil || !info.IsDir() && !info.Mode().IsRegular() || !isContainer(name, info.IsDir()) {
 		return nil, nil, nil // whatever is wrong, the opening of a store says it
@@ -144,7 +148,7 @@ func isContainer(name string, dir bool) bool {
 
 // remoteContainer looks at the name only: a server is asked nothing that a
 // store would not ask.
-func remoteContainer(ctx context.Context, g *globals, name string) (*container, *boxed, error) {
+func remoteContainer(ctx context.Context, g *globals, name string) (*container, opened, error) {
 	parent, base, err := apart(name)
 	if err != nil || !slices.Contains(containerExtensions, path.Ext(base)) {
 		return nil, nil, nil
@@ -175,6 +179,15 @@ func (c *container) leaf(ctx context.Context, key string) (blosc2.Container, err
 		return c.Get(ctx, key)
 	}
 	return nil, fault.New(fault.ErrInvalid, "key", key, "a "+c.Kind()+" has no keys")
+}
+
+// at is leaf as tree has it.
+func (c *container) at(ctx context.Context, key string) (opened, error) {
+	leaf, err := c.leaf(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	return &container{Container: leaf}, nil
 }
 
 // describe returns the description as JSON.

@@ -32,7 +32,7 @@ type boxed struct {
 
 // openBoxed opens a container of a directory or of a store in the sandbox, and
 // what lies under the key in it, if there is one.
-func openBoxed(ctx context.Context, g *globals, open func(s *host.Sandbox) (*host.Container, error), under io.Closer) (_ *boxed, err error) {
+func openBoxed(ctx context.Context, g *globals, open func(s *host.Sandbox) (*host.Container, error), under io.Closer) (_ opened, err error) {
 	b := &boxed{under: []io.Closer{under}}
 	defer func() {
 		if err != nil {
@@ -50,7 +50,7 @@ func openBoxed(ctx context.Context, g *globals, open func(s *host.Sandbox) (*hos
 	if key := g.leaf(); key != "" {
 		leaf, err := b.Get(ctx, key)
 		if err != nil {
-			return nil, err
+			return nodeUnder(ctx, b, key, err)
 		}
 		b.under, b.Container = append(b.under, b.Container), leaf
 	}
@@ -58,7 +58,7 @@ func openBoxed(ctx context.Context, g *globals, open func(s *host.Sandbox) (*hos
 	return b, err
 }
 
-func openBoxedFile(ctx context.Context, g *globals, dir, name string) (*boxed, error) {
+func openBoxedFile(ctx context.Context, g *globals, dir, name string) (opened, error) {
 	fs, err := file.OpenFS(dir)
 	if err != nil {
 		return nil, err
@@ -68,10 +68,23 @@ func openBoxedFile(ctx context.Context, g *globals, dir, name string) (*boxed, e
 	}, fs)
 }
 
-func openBoxedObject(ctx context.Context, g *globals, st storage.Store, name string, closer io.Closer) (*boxed, error) {
+func openBoxedObject(ctx context.Context, g *globals, st storage.Store, name string, closer io.Closer) (opened, error) {
 	return openBoxed(ctx, g, func(s *host.Sandbox) (*host.Container, error) {
 		return s.OpenContainerObject(ctx, st, name)
 	}, closer)
+}
+
+// at opens what lies under a key.
+func (b *boxed) at(ctx context.Context, key string) (opened, error) {
+	leaf, err := b.Get(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	o := &boxed{Container: leaf}
+	if o.state, err = leaf.State(ctx); err != nil {
+		return nil, errors.Join(err, leaf.Close())
+	}
+	return o, nil
 }
 
 // Close closes the container, then what it stands on.

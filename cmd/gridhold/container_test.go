@@ -157,6 +157,26 @@ func TestContainerFailures(t *testing.T) {
 	}
 }
 
+// An inner node of a tree is what is below it.
+func TestContainerNodes(t *testing.T) {
+	tree := filepath.Join(containers, "store", "tree.b2d")
+	for _, tc := range []struct {
+		args   []string
+		stdout string
+		stderr string
+	}{
+		{[]string{"info", "--key", "/a", tree}, "kind: group\nkeys: [\"/a/b\",\"/a/b/c\",\"/a/b/d\",\"/a/e\"]\n", ""},
+		{[]string{"ls", "--key", "a/b", tree}, "ndarray  <i2  33   /a/b/c\nndarray  <f4  700  /a/b/d\n", ""},
+		{[]string{"read", "--key", "/a", tree}, "", "/a: a group, whose keys ls lists: choose one with --key"},
+		{[]string{"info", "--key", "/a/none", tree}, "", "not found"},
+		{[]string{"verify", "--key", "/a/b", tree}, "checked", ""},
+	} {
+		_, out, errs := here(t, tc.args...)
+		require.Contains(t, string(out), tc.stdout, tc.args)
+		require.Contains(t, errs, tc.stderr, tc.args)
+	}
+}
+
 // TestContainersInTheSandbox wants of --engine wasm what the machine says, to
 // the byte.
 func TestContainersInTheSandbox(t *testing.T) {
@@ -172,6 +192,11 @@ func TestContainersInTheSandbox(t *testing.T) {
 		{"read", at("sparse/nd")},
 		{"read", "--key", "/none", at("store/dict-ext.b2z")},
 		{"ls", "--json", at("store/tree.b2z")},
+		{"info", "--json", "--key", "/a", at("store/tree.b2d")},
+		{"ls", "--key", "a/b", at("store/tree.b2z")},
+		{"verify", "--key", "/a", at("store/tree.b2d")},
+		{"read", "--key", "/a", at("store/tree.b2d")},
+		{"info", "--key", "/a/x", at("store/tree.b2d")},
 		{"verify", at("store/dict-thr.b2d")},
 		{"verify", at("corrupt/chunk-bstart-oob.b2nd")},
 		{"verify", at("corrupt/trunc-mid-index.b2nd")},

@@ -168,8 +168,8 @@ func (j *storeJob) here(ctx context.Context, fs storage.FS) error {
 			return err
 		}
 	}
-	if len(j.VLMeta) > 0 {
-		if err := j.setVLMeta(ctx, c.(*blosc2.TreeStore)); err != nil {
+	for name, value := range j.VLMeta {
+		if err := c.(*blosc2.TreeStore).SetVLValue(ctx, "/", name, value); err != nil {
 			return err
 		}
 	}
@@ -179,38 +179,6 @@ func (j *storeJob) here(ctx context.Context, fs storage.FS) error {
 		}
 	}
 	return c.Close()
-}
-
-// setVLMeta puts a frame with metadata, those of before and others, where the
-// root has its own.
-func (j *storeJob) setVLMeta(ctx context.Context, tree *blosc2.TreeStore) error {
-	all := map[string][]byte{}
-	before, err := tree.VLMeta(ctx, "/")
-	if err != nil {
-		return err
-	}
-	if before != nil {
-		s, err := stateOf(ctx, before)
-		if err != nil {
-			return err
-		}
-		all = s.VLMeta
-		if err := before.Close(); err != nil {
-			return err
-		}
-	}
-	maps.Copy(all, j.VLMeta)
-	memory := storage.NewMemoryFS(0)
-	s, err := blosc2.CreateSChunk(ctx, memory, "vlmeta", blosc2.Spec{}, writing)
-	if err != nil {
-		return err
-	}
-	for name, value := range all {
-		if err := s.SetVLValue(ctx, name, value); err != nil {
-			return err
-		}
-	}
-	return tree.DictStore().Put(ctx, "/__vlmeta__", s)
 }
 
 // lookAt reads a store here.

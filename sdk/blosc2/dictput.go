@@ -214,18 +214,22 @@ func (d *DictStore) writable(key string) (*directory, error) {
 // other keys lead through: a node is either.
 func (t *TreeStore) Put(ctx context.Context, key string, c Container) error {
 	key = rooted(key)
-	return t.d.put(ctx, key, c, func(d *DictStore) error {
-		keys, err := d.keys(ctx)
-		if err != nil {
-			return err
+	return t.d.put(ctx, key, c, func(d *DictStore) error { return d.passable(ctx, key) })
+}
+
+// passable returns ErrInvalid for a key of a tree that leads through a leaf,
+// or that other keys lead through. The metadata of a node are no other key.
+func (d *DictStore) passable(ctx context.Context, key string) error {
+	keys, err := d.keys(ctx)
+	if err != nil {
+		return err
+	}
+	for _, other := range keys {
+		if strings.HasPrefix(other, key+"/") && other != key+"/"+vlmetaLeaf || strings.HasPrefix(key, other+"/") {
+			return fault.New(fault.ErrInvalid, "key", key, "a node is a leaf or has others below it: "+other)
 		}
-		for _, other := range keys {
-			if strings.HasPrefix(other, key+"/") && other != key+"/"+vlmetaLeaf || strings.HasPrefix(key, other+"/") {
-				return fault.New(fault.ErrInvalid, "key", key, "a node is a leaf or has others below it: "+other)
-			}
-		}
-		return nil
-	})
+	}
+	return nil
 }
 
 // mkdirs makes the directories of a path below base.

@@ -162,3 +162,60 @@ func TestDeleteAllFilesOfAKey(t *testing.T) {
 	require.Empty(t, keys)
 	require.NoError(t, d.Close())
 }
+
+// Metadata of nodes are set one by one, whatever a node has; and a node that
+// has nothing else is one.
+func TestTreeMetadata(t *testing.T) {
+	ctx := t.Context()
+	for name, threshold := range map[string]int64{"files": 0, "embedded": -1} {
+		t.Run(name, func(t *testing.T) {
+			fs := storage.NewMemoryFS(0)
+			c, err := blosc2.CreateStore(ctx, fs, "t.b2d", blosc2.StoreSpec{Tree: true, Threshold: threshold}, writing)
+			require.NoError(t, err)
+			tree := c.(*blosc2.TreeStore)
+			require.NoError(t, tree.Put(ctx, "/a/leaf", leafArray(t, fs, "leaf", 10)))
+			for i, node := range []string{"/", "/a", "/only/metadata", "/a"} {
+				require.NoError(t, tree.SetVLObject(ctx, node, "n", int64(i)))
+			}
+			before, err := tree.VLMeta(ctx, "/a")
+			require.NoError(t, err)
+			require.NoError(t, tree.SetVLObject(ctx, "/a", "more", "x"))
+			value := func(s *blosc2.SChunk, name string) any {
+				v, err := s.VLObject(ctx, name)
+				require.NoError(t, err)
+				return v
+			}
+			_, err = before.VLObject(ctx, "more")
+			require.ErrorIs(t, err, fault.ErrNotFound)
+			require.Equal(t, int64(3), value(before, "n"))
+			require.NoError(t, before.Close())
+
+			require.ErrorIs(t, tree.SetVLObject(ctx, "/a/leaf", "n", int64(1)), fault.ErrInvalid)
+			require.ErrorIs(t, tree.SetVLObject(ctx, "/..", "n", int64(1)), fault.ErrInvalid)
+			require.ErrorIs(t, tree.SetVLValue(ctx, "/a", "", nil), fault.ErrInvalid)
+			require.ErrorIs(t, tree.DeleteVL(ctx, "/a", "none"), fault.ErrNotFound)
+			require.NoError(t, tree.DeleteVL(ctx, "/a", "n"))
+			keys, err := tree.Keys(ctx)
+			require.NoError(t, err)
+			require.Equal(t, []string{"/a", "/a/leaf", "/only", "/only/metadata"}, keys)
+			require.NoError(t, tree.Close())
+
+			c, err = blosc2.Open(ctx, fs, "t.b2d", blosc2.Options{})
+			require.NoError(t, err)
+			tree = c.(*blosc2.TreeStore)
+			require.ErrorIs(t, tree.SetVLObject(ctx, "/a", "n", int64(1)), fault.ErrReadOnly)
+			for node, want := range map[string]map[string]any{"/": {"n": int64(0)}, "/a": {"more": "x"}, "/only/metadata": {"n": int64(2)}} {
+				s, err := tree.VLMeta(ctx, node)
+				require.NoError(t, err)
+				names, err := s.VLMeta(ctx)
+				require.NoError(t, err)
+				require.Len(t, names, len(want), node)
+				for name := range want {
+					require.Equal(t, want[name], value(s, name), node)
+				}
+				require.NoError(t, s.Close())
+			}
+			require.NoError(t, tree.Close())
+		})
+	}
+}
