@@ -38,10 +38,11 @@ from ._errors import (
     WrongArrayError,
 )
 from ._file import FileStore
-from ._frames import NDArray, SChunk
+from ._frames import SChunk
 from ._http import HTTPStore
 from ._images import ImageStack, ImageTable, open_stack, read_table
 from ._keyed import DictStore, EmbedStore, TreeStore
+from ._ndarray import NDArray
 from ._runtime import DEFAULT_MEMORY
 from ._store import Answer, MemoryStore, Store
 from ._zip import ZipStore

@@ -12,7 +12,7 @@ import numpy as np
 from ._abi import Places
 from ._cache import CacheCore
 from ._core import ArrayCore, open_node
-from ._creating import open_container
+from ._creating import opening_container
 from ._errors import InvalidError
 from ._http import HTTPStore
 from ._keyed import opened
@@ -308,6 +308,7 @@ def open(
     durability: str = "close",
     locking: bool | str | None = None,
     lock_timeout: float | None = None,
+    repair: bool = False,
     index_pack: IndexPack | None = None,
     trace: bool = False,
 ) -> Any:
@@ -327,12 +328,13 @@ def open(
     ``durability`` is when what is written outlasts a power cut: on "close",
     at every "commit", or "never". ``locking`` keeps others out who lock, as
     python-blosc2 does; None asks the variable ``BLOSC_LOCKING``.
-    ``lock_timeout`` is the longest wait for a lock, in seconds.
+    ``lock_timeout`` is the longest wait for a lock, in seconds. ``repair`` first
+    puts back what the header does not lead to: when a program that does not
+    know of it has written an old header over a newer one.
     """
     check_memory(memory)
-    container = open_container(
-        source, path, mode, memory, bool(strict), durability=durability, locking=locking, lock_timeout=lock_timeout
-    )
+    runtime, options = blocking_runtime(memory, bool(strict)), {"locking": locking, "lock_timeout": lock_timeout, "repair": repair}
+    container = blocking(opening_container(runtime, source, path, mode, durability=durability, **options))
     if container is not None:
         if index_pack is not None or trace:
             raise InvalidError("index_pack, trace: go with arrays of Zarr")

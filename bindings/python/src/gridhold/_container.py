@@ -6,14 +6,15 @@ import contextlib
 import json
 import os
 import struct
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextvars import ContextVar
+from typing import Any, TypeVar
 from urllib.parse import unquote, urlsplit
 
 from . import _abi
-from ._errors import ClosedError, InvalidError, StaleError
+from ._errors import ClosedError, InvalidError, LockedError, StaleError
 from ._files import FileSystem
-from ._guest import Guest
+from ._guest import Done, Guest
 from ._handle import Handle
 from ._http import HTTPStore
 from ._lent import Lent
@@ -22,6 +23,11 @@ from ._runtime import Runtime, blocking
 EXTENSIONS = (".b2nd", ".b2frame", ".b2f", ".b2b", ".b2e", ".b2z", ".b2d")
 _MAGIC = (b"\x9e\xa8b2frame\x00", b"PK\x03\x04")
 _MEMBERS = ("chunks.b2frame", "embed.b2e")
+_HOW = ("fs", "name", "durability", "locking", "lock_timeout_ms")  # of a request, what says how to open
+
+C = TypeVar("C", bound="Container")
+_holds: ContextVar[tuple[Container, ...]] = ContextVar("gridhold holds", default=())
+"""Of this thread or task, innermost last: other threads do not slip inside."""
 
 # What container_read and container_write do.
 SLICE, BYTES, CHUNK, ENCODED, VLMETA, METALAYER, FRAME = range(7)
@@ -74,7 +80,7 @@ class _ContainerHandle(Handle):
     async def _reopen(self, guest: Guest) -> int:
         core = self._core
         if self._serial != guest.serial:
-            if core.hold and self._serial:
+            if core.passing and self._serial:
                 raise ClosedError("lock: the hold, or the snapshot, ended with the guest that had it")
             made, core._made = core._made, None
             kind, request = made if made is not None else (core.opener, await core._request(guest))
@@ -84,18 +90,25 @@ class _ContainerHandle(Handle):
                 core._made = made
                 raise
             state = json.loads(done.data)
-            if core.state and state["kind"] != core.state["kind"]:
+            if core._state and state["kind"] != core._state["kind"]:
                 guest.close_later(done.object)
                 raise StaleError(f"blosc2: {core.name}: it is a {state['kind']} by now")
-            core.state = state
+            core._state = state
             self._take(guest, done.object)
         return self._id
 
 
 class Container:
-    """The one copy of what every kind does, for callers that block."""
+    """The one copy of what every kind does.
+
+    What may wait is written once, as coroutines (``reading``); those for
+    callers that block (``read``) drive them to their end. While a thread, or a
+    task, holds the lock, what it asks of the container is asked of the hold.
+    """
 
     opener = _abi.CONTAINER_OPEN
+    passing = False
+    """It is a hold or a snapshot, which cannot be made again when its guest has died."""
 
     def __init__(
         self,
@@ -106,23 +119,28 @@ class Container:
         system: FileSystem | None = None,
         lent: Lent | None = None,
         made: tuple[int, bytes] | None = None,
-        hold: bool = False,
+        once: dict[str, Any] | None = None,
     ) -> None:
         self.runtime = runtime
         self.parent = parent
-        self.hold = hold
         self.name: str = recipe.get("name") or recipe.get("key") or ""
-        self.state: dict[str, Any] = {}
+        self._state: dict[str, Any] = {}
         self._recipe = recipe
         self._system, self._lent = system, lent  # kept for the guest's sake
         self._made = made
-        self._closed = False
+        if once is not None:  # said the first time only
+            self._made = _abi.CONTAINER_OPEN, json.dumps({**recipe, **once}).encode()
+        self._closed = True
         self._handle = _ContainerHandle(self, runtime)
-        try:
-            blocking(self._handle.open())
-        except BaseException:
-            self._closed = True
-            raise
+
+    async def opening(self: C) -> C:
+        """Opens it, or makes it, for the first time."""
+        await self._handle.open()
+        self._closed = False
+        return self
+
+    def open(self: C) -> C:
+        return blocking(self.opening())
 
     async def _request(self, guest: Guest) -> bytes:
         recipe = self._recipe
@@ -131,104 +149,212 @@ class Container:
             recipe = {**recipe, "container": await self.parent._handle.on(guest)}
         return json.dumps(recipe).encode()
 
+    def acting(self) -> Container:
+        """The hold on this container that this thread, or task, is within; else the container."""
+        for held in reversed(_holds.get()):
+            if held.parent is self:
+                return held
+        return self
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """What was last heard of it."""
+        return self.acting()._state
+
     @property
     def kind(self) -> str:
-        return self.state["kind"]  # type: ignore[no-any-return]
+        return self._state["kind"]  # type: ignore[no-any-return]
+
+    @property
+    def local(self) -> bool:
+        """It lies in a file system, not in a store."""
+        return "store" not in self._recipe
 
     def check_open(self) -> None:
         if self._closed:
             raise ClosedError(f"blosc2: {self.name}: closed", item=self.name)
 
-    def _call(self, kind: int, build: Any) -> Any:
+    async def _call(self, kind: int, build: Callable[[int], bytes]) -> Done:
         self.check_open()
 
         async def request(guest: Guest) -> bytes:
-            return build(await self._handle.on(guest))  # type: ignore[no-any-return]
+            return build(await self._handle.on(guest))
 
-        return blocking(self.runtime.call(kind, request))
+        return await self.runtime.call(kind, request)
 
-    def read(self, what: int, numbers: Sequence[int] = (), name: str = "") -> bytes:
+    async def reading(self, what: int, numbers: Sequence[int] = (), name: str = "") -> bytes:
         """``container_read``."""
         raw = name.encode()
-        return self._call(_abi.CONTAINER_READ, lambda h: _abi.container_request(h, what, numbers, raw)).data  # type: ignore[no-any-return]
+        return (await self.acting()._call(_abi.CONTAINER_READ, lambda h: _abi.container_request(h, what, numbers, raw))).data
+
+    def read(self, what: int, numbers: Sequence[int] = (), name: str = "") -> bytes:
+        return blocking(self.reading(what, numbers, name))
+
+    async def writing(self, what: int, numbers: Sequence[int] = (), data: bytes = b"") -> None:
+        """``container_write``; one commit."""
+        at = self.acting()
+        done = await at._call(_abi.CONTAINER_WRITE, lambda h: _abi.container_request(h, what, numbers, data))
+        at._state = json.loads(done.data)
 
     def write(self, what: int, numbers: Sequence[int] = (), data: bytes = b"") -> None:
-        """``container_write``; one commit."""
-        done = self._call(_abi.CONTAINER_WRITE, lambda h: _abi.container_request(h, what, numbers, data))
-        self.state = json.loads(done.data)
+        blocking(self.writing(what, numbers, data))
 
-    def do(self, deed: str, **more: Any) -> Any:
+    async def doing(self, deed: str, **more: Any) -> Any:
         """``container_do``."""
-        done = self._call(_abi.CONTAINER_DO, lambda h: json.dumps({"container": h, "do": deed, **more}).encode())
+        done = await self.acting()._call(_abi.CONTAINER_DO, lambda h: json.dumps({"container": h, "do": deed, **more}).encode())
         return json.loads(done.data)
 
-    def put(self, key: str, source: Container) -> None:
+    def do(self, deed: str, **more: Any) -> Any:
+        return blocking(self.doing(deed, **more))
+
+    async def changing(self, deed: str, **more: Any) -> None:
+        """``container_do`` of what answers the state."""
+        at = self.acting()
+        at._state = await at.doing(deed, **more)
+
+    def change(self, deed: str, **more: Any) -> None:
+        blocking(self.changing(deed, **more))
+
+    async def putting(self, key: str, source: Container) -> None:
         """Stores a copy of another container under a key."""
-        self.check_open()
-        source.check_open()
+        at, what = self.acting(), source.acting()
+        at.check_open()
+        what.check_open()
 
         async def request(guest: Guest) -> bytes:
-            deed = {"container": await self._handle.on(guest), "do": "put", "key": key, "from": await source._handle.on(guest)}
+            deed = {"container": await at._handle.on(guest), "do": "put", "key": key, "from": await what._handle.on(guest)}
             return json.dumps(deed).encode()
 
-        blocking(self.runtime.call(_abi.CONTAINER_DO, request))
+        await self.runtime.call(_abi.CONTAINER_DO, request)
+
+    def put(self, key: str, source: Container) -> None:
+        blocking(self.putting(key, source))
 
     def leaf(self, key: str, *, vlmeta: bool = False) -> Container:
-        """What lies under a key."""
-        return Container(self.runtime, {"key": key, "vlmeta": vlmeta}, parent=self)
+        """What lies under a key, to be opened. Within a hold it ends with that."""
+        return Container(self.runtime, {"key": key, "vlmeta": vlmeta}, parent=self.acting())
 
-    @contextlib.contextmanager
-    def holding(self, shared: bool) -> Iterator[Container]:
-        """The container under its lock."""
-        self.check_open()
-        held = _Hold(self, deed="hold", shared=shared)
+    def copied(self, request: dict[str, Any], **kept: Any) -> Container:
+        """A copy of it, to be made; ``request`` has what differs."""
+        return _Copy(self.acting(), request, **kept)
+
+    @contextlib.asynccontextmanager
+    async def holding(self, shared: bool) -> AsyncIterator[Container]:
+        """The container under its lock, for this task or thread. Within a hold it is that hold."""
+        at = self.acting()
+        if at is not self:
+            if isinstance(at, _Hold) and at.shared and not shared:
+                raise LockedError(f"lock: {self.name}: held for reading, and others may be too", item=self.name)
+            yield at
+            return
+        held = await _Hold(self, shared).opening()
+        token = _holds.set((*_holds.get(), held))
         try:
             yield held
         finally:
-            held.close()
+            _holds.reset(token)
+            self._state = held._state
+            await held.closing()
 
-    @contextlib.contextmanager
-    def snapshot(self) -> Iterator[Container]:
+    @contextlib.asynccontextmanager
+    async def snapshot(self) -> AsyncIterator[Container]:
         """The container as it is now."""
-        self.check_open()
-        kept = _Hold(self, deed="snapshot")
+        kept = await _Snapshot(self.acting()).opening()
         try:
             yield kept
         finally:
-            kept.close()
+            await kept.closing()
 
-    def refresh(self) -> bool:
+    async def refreshing(self) -> bool:
         """Takes changes over; whether there were any."""
-        before = self.do("state")["tick"]
-        self.state = self.do("refresh")
-        return bool(self.state["tick"] != before)
+        at = self.acting()
+        before = (await at.doing("state"))["tick"]
+        at._state = await at.doing("refresh")
+        return bool(at._state["tick"] != before)
 
-    def close(self) -> None:
+    async def closing(self) -> None:
         """Raises what kept the writes from being safe. Twice is fine."""
         if self._closed:
             return
         self._closed = True
         if self._parents_open():
-            self._handle.close_now()
+            await self._handle.closing()
+
+    def close(self) -> None:
+        blocking(self.closing())
 
     def _parents_open(self) -> bool:
         """A store that is closed has closed what was opened in it."""
         return self.parent is None or (not self.parent._closed and self.parent._parents_open())
 
 
-class _Hold(Container):
-    """A hold or a snapshot: what cannot be made again when its guest has died."""
+class _Passing(Container):
+    """What a deed makes of a container, and only this guest can have."""
 
     opener = _abi.CONTAINER_DO
+    passing = True
 
-    def __init__(self, of: Container, *, deed: str, shared: bool = False) -> None:
-        self._deed = {"do": deed, "shared": shared}
-        super().__init__(of.runtime, {"name": of.name}, parent=of, hold=True)
+    def __init__(self, of: Container, deed: dict[str, Any]) -> None:
+        of.check_open()
+        self._deed = deed
+        super().__init__(of.runtime, {"name": of.name}, parent=of)
 
     async def _request(self, guest: Guest) -> bytes:
         assert self.parent is not None
-        handle = await self.parent._handle.on(guest)
-        return json.dumps({"container": handle, **self._deed}).encode()
+        self.parent.check_open()
+        return json.dumps({"container": await self.parent._handle.on(guest), **self._deed}).encode()
+
+
+class _Hold(_Passing):
+    """A container whose lock is held."""
+
+    def __init__(self, of: Container, shared: bool) -> None:
+        self.shared = shared
+        super().__init__(of, {"do": "hold", "shared": shared})
+
+
+class _Snapshot(_Passing):
+    """A container as it was."""
+
+    def __init__(self, of: Container) -> None:
+        super().__init__(of, {"do": "snapshot"})
+
+
+class _Copy(Container):
+    """A copy of a container: made of that for the first time, then opened by itself."""
+
+    def __init__(self, of: Container, request: dict[str, Any], **kept: Any) -> None:
+        of.check_open()
+        self._of: Container | None = of
+        self._deed = {**request, "do": "copy"}
+        super().__init__(of.runtime, {k: request[k] for k in _HOW if k in request} | {"write": True}, **kept)
+
+    @property
+    def opener(self) -> int:  # type: ignore[override]
+        return _abi.CONTAINER_OPEN if self._of is None else _abi.CONTAINER_DO
+
+    async def opening(self) -> _Copy:
+        await super().opening()
+        self._of = None
+        return self
+
+    async def _request(self, guest: Guest) -> bytes:
+        if self._of is None:
+            return await super()._request(guest)
+        return json.dumps({**self._deed, "container": await self._of._handle.on(guest)}).encode()
+
+
+@contextlib.contextmanager
+def during(entered: contextlib.AbstractAsyncContextManager[Container]) -> Iterator[Container]:
+    """An asynchronous context over a blocking runtime, for callers that block."""
+    container = blocking(entered.__aenter__())
+    try:
+        yield container
+    except BaseException as e:
+        if not blocking(entered.__aexit__(type(e), e, e.__traceback__)):
+            raise
+    else:
+        blocking(entered.__aexit__(None, None, None))
 
 
 def split(path: str) -> tuple[str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import operator
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -14,9 +14,12 @@ from . import _container as c
 from . import _msgpack
 from ._container import Container
 from ._errors import InvalidError, NotFoundError, UnsupportedError
-from ._frames import NDArray, _bytes_of
+from ._files import FileSystem
+from ._frames import _bytes_of
+from ._ndarray import NDArray
 from ._runtime import DEFAULT_MEMORY, Runtime
 from ._threads import blocking_runtime
+from ._types import NDArray as Numpy
 
 _CODECS = ("blosclz", "lz4", "lz4hc", "snappy", "zlib", "zstd")
 _FILTERS = {"nofilter": 0, "shuffle": 1, "bitshuffle": 2, "delta": 3, "trunc_prec": 4, "bytedelta": 35}
@@ -46,11 +49,10 @@ def how(durability: str, locking: bool | str | None, lock_timeout: float | None)
     }
 
 
-def open_container(source: Any, path: str, mode: str, memory: int, strict: bool, **options: Any) -> Container | None:
-    """Opens what a source names, if that is a container; ``path`` is a key of it then."""
+def find_container(runtime: Runtime, source: Any, path: str, mode: str, *, repair: bool = False, **options: Any) -> Container | None:
+    """What a source names, to be opened, if that is a container. ``path`` is a key of it, unless it is that of an object."""
     if mode not in ("r", "a"):
         raise InvalidError(f"mode: {mode!r}: 'r' or 'a' opens what is there")
-    runtime = blocking_runtime(memory, strict)
     local = c.local_path(source)
     if local is not None:
         if not c.is_container(local):
@@ -58,22 +60,28 @@ def open_container(source: Any, path: str, mode: str, memory: int, strict: bool,
         directory, name = c.split(local)
         system = runtime.lend_files(directory)
         recipe = {"fs": system.id, "name": name, "write": mode == "a", **how(**options)}
-        core = Container(runtime, recipe, system=system)
-        return core.leaf("/" + path.strip("/")) if path.strip("/") else core
+        return Container(runtime, recipe, system=system, once={"repair": True} if repair else None)
     remote = c.remote_name(source, path)
     if remote is None:
         return None
-    if mode != "r":
-        raise UnsupportedError("mode: 'a': objects of a store are only read")
-    return _open_object(runtime, *remote)
-
-
-def _open_object(runtime: Runtime, store: Any, name: str) -> Container:
+    if mode != "r" or repair:
+        raise UnsupportedError("mode: 'a', repair: objects of a store are only read")
     from ._place import Place
 
+    store, name = remote
     place = Place(store, "")
     place.lend(runtime)
     return Container(runtime, {"store": place.spec(), "name": name}, lent=place.lent)
+
+
+async def opening_container(runtime: Runtime, source: Any, path: str, mode: str, **options: Any) -> Container | None:
+    """Opens what ``find_container`` found, or what lies in that under the key ``path``."""
+    core = find_container(runtime, source, path, mode, **options)
+    if core is None:
+        return None
+    await core.opening()
+    key = path.strip("/")
+    return await core.leaf("/" + key).opening() if key and core.local else core
 
 
 def _create(
@@ -82,32 +90,55 @@ def _create(
     *,
     urlpath: Any = None,
     mode: str = "x",
+    memory: int = DEFAULT_MEMORY,
+    strict: bool = False,
+    runtime: Runtime | None = None,
+    **options: Any,
+) -> Container:
+    """A container to be made; without ``urlpath`` it lies in the guest's memory, and goes with it."""
+    runtime = runtime or blocking_runtime(memory, strict)
+    recipe, system = _place(runtime, spec["kind"], urlpath, options)
+    request = {**spec, **_how_made(mode, **options), **recipe}
+    return Container(runtime, {**recipe, "write": True}, system=system, made=c.create_request(request, data))
+
+
+def _place(runtime: Runtime, kind: str, urlpath: Any, options: dict[str, Any]) -> tuple[dict[str, Any], FileSystem | None]:
+    """Where a container is made and how it is opened, and what must be kept for that. Takes what it needs of the options."""
+    locking = options.pop("locking", None)
+    opened = how(options.pop("durability", "close"), locking if urlpath is not None else False, options.pop("lock_timeout", None))
+    if urlpath is None:
+        return {"fs": 0, "name": f"{kind}{next(_serial)}", **opened}, None
+    local = c.local_path(urlpath)
+    if local is None:
+        raise UnsupportedError(f"urlpath: {urlpath}: containers are made in directories of this machine")
+    directory, name = c.split(local)
+    system = runtime.lend_files(directory)
+    return {"fs": system.id, "name": name, **opened}, system
+
+
+def _how_made(
+    mode: str,
+    *,
     contiguous: bool = True,
     meta: Mapping[str, Any] | None = None,
     cparams: Mapping[str, Any] | None = None,
-    memory: int = DEFAULT_MEMORY,
-    strict: bool = False,
-    durability: str = "close",
-    locking: bool | str | None = None,
-    lock_timeout: float | None = None,
-) -> Container:
-    """Makes a container; without ``urlpath`` it lies in the guest's memory, and goes with it."""
+    checksums: bool = False,
+) -> dict[str, Any]:
+    """The part of a request that says how a container is made."""
     if mode not in _MODES:
         raise InvalidError(f"mode: {mode!r}: 'a', 'w' or 'x' makes a container")
-    runtime = blocking_runtime(memory, strict)
-    options = how(durability, locking if urlpath is not None else False, lock_timeout)
-    system, number, name = None, 0, f"{spec['kind']}{next(_serial)}"
-    if urlpath is not None:
-        local = c.local_path(urlpath)
-        if local is None:
-            raise UnsupportedError(f"urlpath: {urlpath}: containers are made in directories of this machine")
-        directory, name = c.split(local)
-        system = runtime.lend_files(directory)
-        number = system.id
     layers = [{"name": k, "hex": _msgpack.encode(v).hex()} for k, v in (meta or {}).items()]
-    recipe = {"fs": number, "name": name, **options}
-    request = {**spec, **_packing(cparams), **recipe, **_MODES[mode], "sparse": not contiguous, "meta": layers}
-    return Container(runtime, {**recipe, "write": True}, system=system, made=c.create_request(request, data))
+    return {**_packing(cparams), **_MODES[mode], "sparse": not contiguous, "meta": layers, "checksums": bool(checksums)}
+
+
+def copy_of(core: Container, *, urlpath: Any = None, mode: str = "x", chunks: Any = None, blocks: Any = None, **options: Any) -> Container:
+    """A copy of a frame, to be made."""
+    if mode == "a":
+        raise InvalidError("mode: 'a': a copy is made; 'x' and 'w' do that")
+    recipe, system = _place(core.runtime, core.kind, urlpath, options)
+    options.setdefault("contiguous", core.state["contiguous"])
+    boxes = _boxes(chunks, blocks)
+    return core.copied({**_how_made(mode, **options), **boxes, **recipe}, system=system)
 
 
 def _packing(cparams: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -145,9 +176,9 @@ def _number(value: Any, names: Mapping[str, int]) -> int:
 
 
 def create_schunk(chunksize: int | None, data: Any, **options: Any) -> Container:
-    """The container of a new SChunk."""
+    """The container of a new SChunk, to be made."""
     raw = b"" if data is None else _bytes_of(data)
-    item = (options.get("cparams") or {}).get("typesize") or getattr(getattr(data, "dtype", None), "itemsize", 1)
+    item = int((options.get("cparams") or {}).get("typesize") or getattr(getattr(data, "dtype", None), "itemsize", 1))
     if chunksize is None and raw:
         chunksize = max(len(raw) // item * item, item)
     options["cparams"] = {**(options.get("cparams") or {}), "typesize": item}
@@ -160,24 +191,35 @@ def _text(dtype: np.dtype[Any]) -> str:
     return str(dtype.descr) if dtype.names else dtype.str
 
 
-def _array(shape: Any, dtype: Any, data: bytes, chunks: Any, blocks: Any, **options: Any) -> NDArray:
-    shape = (shape,) if hasattr(shape, "__index__") else tuple(shape)
-    spec: dict[str, Any] = {"kind": "ndarray", "shape": [operator.index(n) for n in shape], "dtype": _text(np.dtype(dtype))}
-    for name, value in (("chunks", chunks), ("blocks", blocks)):
-        if value is not None:
-            spec[name] = [operator.index(n) for n in ((value,) if hasattr(value, "__index__") else value)]
-    return NDArray._of(_create(spec, data, **options))
+def _boxes(chunks: Any, blocks: Any) -> dict[str, Any]:
+    return {name: _numbers(value) for name, value in (("chunks", chunks), ("blocks", blocks)) if value is not None}
 
 
-def zeros(shape: Any, dtype: Any = np.float64, *, chunks: Sequence[int] | None = None, blocks: Sequence[int] | None = None, **options: Any) -> NDArray:
+def _numbers(value: Any) -> list[int]:
+    return [operator.index(n) for n in ((value,) if hasattr(value, "__index__") else value)]
+
+
+def create_array(shape: Any, dtype: Any, data: bytes = b"", *, chunks: Any = None, blocks: Any = None, **options: Any) -> Container:
+    """The container of a new NDArray, to be made."""
+    spec = {"kind": "ndarray", "shape": _numbers(shape), "dtype": _text(np.dtype(dtype)), **_boxes(chunks, blocks)}
+    return _create(spec, data, **options)
+
+
+def fits(items: Numpy, memory: int) -> bool:
+    """Whether they go into the request that makes an array of them; more are written after that."""
+    return items.nbytes <= memory // 8
+
+
+def zeros(shape: Any, dtype: Any = np.float64, **options: Any) -> NDArray:
     """A new array of zeros, of which nothing is stored.
 
     ``urlpath`` is where: None is the core's memory. ``mode`` is "x" (there
     must be nothing), "w" (what is there is replaced) or "a" (what is there is
-    opened). Also ``cparams``, ``meta``, ``contiguous``, ``durability``,
+    opened). Also ``chunks``, ``blocks``, ``cparams``, ``meta``, ``contiguous``,
+    ``checksums`` (kept of each chunk, for ``verify``), ``durability``,
     ``locking``, ``lock_timeout``, ``memory`` and ``strict``.
     """
-    return _array(shape, dtype, b"", chunks, blocks, **options)
+    return NDArray._of(create_array(shape, dtype, **options).open())
 
 
 def full(shape: Any, fill_value: Any, dtype: Any = None, **options: Any) -> NDArray:
@@ -185,16 +227,16 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, **options: Any) -> NDAr
     return asarray(np.full(shape, fill_value, dtype), **options)
 
 
-def asarray(array: Any, *, chunks: Sequence[int] | None = None, blocks: Sequence[int] | None = None, **options: Any) -> NDArray:
+def asarray(array: Any, **options: Any) -> NDArray:
     """A new array with the items of another; otherwise as ``zeros``.
 
-    It appears with all of them, unless they are more than a quarter of
+    It appears with all of them, unless they are more than an eighth of
     ``memory``: then they are written one part after the other.
     """
     items = np.asarray(array)
-    if items.nbytes <= options.get("memory", DEFAULT_MEMORY) // 8:
-        return _array(items.shape, items.dtype, np.ascontiguousarray(items).tobytes(), chunks, blocks, **options)
-    made = _array(items.shape, items.dtype, b"", chunks, blocks, **options)
+    if fits(items, options.get("memory", DEFAULT_MEMORY)):
+        return NDArray._of(create_array(items.shape, items.dtype, np.ascontiguousarray(items).tobytes(), **options).open())
+    made = zeros(items.shape, items.dtype, **options)
     try:
         made[...] = items
         return made
@@ -203,18 +245,24 @@ def asarray(array: Any, *, chunks: Sequence[int] | None = None, blocks: Sequence
         raise
 
 
-def open_or_create_store(kind: str, urlpath: Any, mode: str, *, threshold: int = 0, **options: Any) -> Container:
+async def opening_store(
+    kind: str, urlpath: Any, mode: str, *, threshold: int = 0, memory: int = DEFAULT_MEMORY, strict: bool = False,
+    runtime: Runtime | None = None, **options: Any,
+) -> Container:  # fmt: skip
     """The container of a store: opened, or made where there is none and the mode says so."""
+    runtime = runtime or blocking_runtime(memory, strict)
     if urlpath is not None and mode in ("r", "a"):
         local = c.local_path(urlpath)
         if mode == "r" or (local is not None and os.path.exists(local)):
-            names = {"durability": "close", "locking": None, "lock_timeout": None}
-            memory, strict = options.get("memory", DEFAULT_MEMORY), options.get("strict", False)
-            core = open_container(urlpath, "", mode, memory, strict, **{k: options.get(k, v) for k, v in names.items()})
+            names: dict[str, Any] = {"durability": "close", "locking": None, "lock_timeout": None, "repair": False}
+            core = find_container(runtime, urlpath, "", mode, **{k: options.get(k, v) for k, v in names.items()})
             if core is None:
                 raise NotFoundError(f"blosc2: {urlpath}: no container", item=str(urlpath))
+            await core.opening()
             if core.kind != kind:
-                core.close()
+                await core.closing()
                 raise InvalidError(f"blosc2: {urlpath}: it is a {core.kind}", item=str(urlpath))
             return core
-    return _create({"kind": kind, "threshold": threshold}, b"", urlpath=urlpath, mode="x" if mode == "a" else mode, **options)
+    options.pop("repair", None)
+    spec = {"kind": kind, "threshold": threshold}
+    return await _create(spec, b"", urlpath=urlpath, mode="x" if mode == "a" else mode, runtime=runtime, **options).opening()

@@ -57,13 +57,17 @@ class Handle:
     def _take(self, guest: Guest, number: int) -> None:
         self._guest, self._id, self._serial = weakref.ref(guest), number, guest.serial
 
-    def close_now(self) -> None:
-        """Closes it and waits for that. Raises what came of it. For callers that block."""
+    async def closing(self) -> None:
+        """Closes it and waits for that. Raises what came of it."""
         guest = self._guest()
         self._guest = lambda: None
         if guest is not None and not guest.dead:
             with contextlib.suppress(Retired):
-                blocking(self._runtime.run(guest, _abi.CLOSE, _abi.handle_request(self._id)))
+                await self._runtime.run(guest, _abi.CLOSE, _abi.handle_request(self._id))
+
+    def close_now(self) -> None:
+        """The same, for callers that block."""
+        blocking(self.closing())
 
     def close(self) -> None:
         """May be called twice, and from a finalizer."""

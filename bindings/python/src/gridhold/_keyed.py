@@ -11,8 +11,10 @@ import numpy as np
 from . import _container as c
 from ._container import Container
 from ._errors import NotFoundError
-from ._frames import NDArray, Opened, SChunk, _Frame
+from ._frames import Opened, SChunk, _Frame
 from ._metalayers import VLMeta
+from ._ndarray import NDArray
+from ._runtime import blocking
 
 
 class _Store(Opened, MutableMapping[str, Any]):
@@ -21,13 +23,13 @@ class _Store(Opened, MutableMapping[str, Any]):
     _kind = ""
 
     def __init__(self, urlpath: Any = None, mode: str = "a", **options: Any) -> None:
-        from ._creating import open_or_create_store
+        from ._creating import opening_store
 
-        super().__init__(open_or_create_store(self._kind, urlpath, mode, **options))
+        super().__init__(blocking(opening_store(self._kind, urlpath, mode, **options)))
 
     def __getitem__(self, key: str) -> Any:
         try:
-            return opened(self._core.leaf(_key(key)))
+            return opened(self._core.leaf(_key(key)).open())
         except NotFoundError as e:
             raise KeyError(key) from e
 
@@ -93,7 +95,7 @@ class TreeStore(DictStore):
     def get_vlmeta(self, path: str = "/") -> dict[str, Any]:
         """The metadata of a node; empty if it has none."""
         with contextlib.suppress(NotFoundError):
-            leaf = self._core.leaf(_key(path), vlmeta=True)
+            leaf = self._core.leaf(_key(path), vlmeta=True).open()
             try:
                 return dict(VLMeta(leaf))
             finally:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -88,7 +88,7 @@ class Group(NamedTuple):
     is_whole: bool
 
 
-class ImageLocationGrouping(Sequence[Group]):
+class ImageLocationGrouping:
     """Locations file by file: keys in the order of their bytes, indices ascending, each location once."""
 
     def __init__(self, locations: Iterable[ImageLocation]) -> None:
@@ -105,8 +105,14 @@ class ImageLocationGrouping(Sequence[Group]):
     def __len__(self) -> int:
         return len(self._groups)
 
-    def __getitem__(self, i: Any) -> Any:
+    def __getitem__(self, i: int) -> Group:
         return self._groups[operator.index(i)]
+
+    def __iter__(self) -> Iterator[Group]:
+        return iter(self._groups)
+
+    def __repr__(self) -> str:
+        return f"<gridhold ImageLocationGrouping: {self.count} locations in {len(self)} files>"
 
     @property
     def count(self) -> int:

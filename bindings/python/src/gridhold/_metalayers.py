@@ -8,7 +8,7 @@ from typing import Any
 from . import _container as c
 from . import _msgpack
 from ._container import Container
-from ._errors import NotFoundError
+from ._errors import InvalidError, NotFoundError
 
 
 class Meta(Mapping[str, Any]):
