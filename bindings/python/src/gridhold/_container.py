@@ -16,7 +16,6 @@ from ._errors import ClosedError, InvalidError, LockedError, StaleError
 from ._files import FileSystem
 from ._guest import Done, Guest
 from ._handle import Handle
-from ._http import HTTPStore
 from ._lent import Lent
 from ._runtime import Runtime, blocking
 
@@ -63,8 +62,8 @@ def remote_name(source: Any, path: str) -> tuple[Any, str] | None:
     if isinstance(source, str) and "://" in source:
         parts = urlsplit(source)
         above, _, name = parts.path.rpartition("/")
-        if parts.scheme in ("http", "https") and name.endswith(EXTENSIONS):
-            return HTTPStore(parts._replace(path=above).geturl()), unquote(name)
+        if parts.scheme not in ("file", "zip") and name.endswith(EXTENSIONS):
+            return parts._replace(path=above).geturl(), unquote(name)
     elif not isinstance(source, (str, os.PathLike)) and path.endswith(EXTENSIONS):
         return source, path
     return None

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 from typing import Any
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 from ._errors import InvalidError
 from ._file import FileStore
+from ._fsspec import FsspecStore
 from ._http import HTTPStore
 from ._lent import Lent
 from ._runtime import Runtime
@@ -39,10 +41,13 @@ class Place:
             self._identity = "http", source.url
         elif isinstance(source, FileStore):
             self._identity = "file", os.path.realpath(source._path)
-        elif callable(getattr(source, "read_ranges", None)):
-            self._identity = source
         else:
-            raise TypeError(f"a path, a URL or a store is needed, not {type(source).__name__}")
+            from ._stores import adapted  # which imports asyncio
+
+            self._identity = source
+            source = adapted(source)
+            if not callable(getattr(source, "read_ranges", None)):
+                raise TypeError(f"a path, a URL or a store is needed, not {type(source).__name__}")
         self.store = source
 
     def lend(self, runtime: Runtime) -> None:
@@ -105,7 +110,7 @@ def pack_place(pack: Any) -> tuple[Place, str]:
     return Place(store, ""), key
 
 
-def _named(text: str) -> FileStore | HTTPStore | ZipStore:
+def _named(text: str) -> FileStore | HTTPStore | ZipStore | FsspecStore:
     if text.startswith(SCHEME):
         return ZipStore(text[len(SCHEME) :])
     scheme, colon, _ = text.partition("://")
@@ -118,4 +123,6 @@ def _named(text: str) -> FileStore | HTTPStore | ZipStore:
         if parts.netloc not in ("", "localhost"):
             raise InvalidError(f"store: {text}: is on another host", item=text)
         return FileStore(unquote(parts.path))
-    raise InvalidError(f"store: {text}: no such kind of URL here", item=text)
+    if importlib.util.find_spec("fsspec") is None:
+        raise InvalidError(f"store: {text}: no such kind of URL here, without fsspec", item=text)
+    return FsspecStore.from_url(text)

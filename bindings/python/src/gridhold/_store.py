@@ -7,6 +7,7 @@ import threading
 from collections.abc import Awaitable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
+from . import _fork
 from ._errors import InvalidError, IOFailedError, NotFoundError, StaleError
 
 Range = tuple[int, int]
@@ -80,10 +81,14 @@ class MemoryStore:
 
     def __init__(self, objects: Mapping[str, bytes] | None = None) -> None:
         self._serial = itertools.count(1)
-        self._lock = threading.Lock()
+        self._restart()
+        _fork.register(self)
         self._objects: dict[str, tuple[bytes, str]] = {}
         for key, data in (objects or {}).items():
             self.put(key, data)
+
+    def _restart(self) -> None:
+        self._lock = threading.Lock()
 
     def put(self, key: str, data: bytes) -> None:
         """Replaces the object whole; the bytes are copied."""
@@ -103,7 +108,7 @@ class MemoryStore:
         data, has = found
         if version and version != has:
             raise StaleError(f"store: {key}: changed between reads that must agree", item=key)
-        return Answer([_cut(data, *r) for r in ranges], len(data), has)
+        return Answer([cut(data, *r) for r in ranges], len(data), has)
 
     def list(self, prefix: str) -> list[str]:
         """See ``Store``."""
@@ -120,7 +125,8 @@ class MemoryStore:
         return self.read_ranges(key, ranges, version)
 
 
-def _cut(data: bytes, off: int, length: int) -> bytes:
+def cut(data: bytes, off: int, length: int) -> bytes:
+    """A range of the bytes of an object."""
     if off < 0:
         return data[max(0, len(data) - length) :]
     return data[off:] if length < 0 else data[off : off + length]
