@@ -341,6 +341,10 @@ func (w *worker) forever(q *task) error {
 			})
 		case "update":
 			err = w.frame().UpdateChunk(w.ctx, int64(i%4), equalWords(size, int64(n)))
+		case "compact":
+			if err = w.frame().UpdateChunk(w.ctx, int64(i%4), equalWords(size, int64(n))); err == nil {
+				err = w.frame().Compact(w.ctx)
+			}
 		case "vlmeta":
 			err = w.frame().SetVLObject(w.ctx, "k", int64(n))
 		case "read":

@@ -12,11 +12,11 @@ import (
 
 // A writer of ours is killed at random, again and again: the container opens
 // here and there, nothing that was committed is lost, who else has it open
-// goes on at once. (The peer's own container does not open any more after 4 of
+// goes on at once, and what he left beside is removed. (The peer's own container does not open any more after 4 of
 // 40 such kills.)
 func TestSharingKills(t *testing.T) {
 	requirePeers(t)
-	for _, kind := range []string{"append", "update", "vlmeta", "held"} {
+	for _, kind := range []string{"append", "update", "compact", "vlmeta", "held"} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			path := filepath.Join(t.TempDir(), "c.b2frame")
@@ -60,7 +60,7 @@ func TestSharingKills(t *testing.T) {
 						for i, v := range got[chunks:] {
 							require.EqualValues(t, kill*1000000+i, v)
 						}
-					case "update":
+					case "update", "compact":
 						require.Len(t, got, 4)
 						if acked > 0 {
 							v := got[(said%1000000)%4]
@@ -77,6 +77,9 @@ func TestSharingKills(t *testing.T) {
 						chunks = len(got)
 					}
 				}
+				left, err := filepath.Glob(filepath.Join(filepath.Dir(path), "*.tmp"))
+				require.NoError(t, err)
+				require.Empty(t, left, "the next writer removes what the killed one left")
 			}
 		})
 	}

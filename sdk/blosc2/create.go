@@ -197,16 +197,21 @@ func create(ctx context.Context, fs storage.FS, name string, spec Spec, shape *S
 		return nil, err
 	}
 	where := place{fs: fs, name: name, size: -1, sparse: spec.Sparse}
-	tmp := where
-	if tmp.name, err = aside(ctx, fs, name, spec.Sparse); err != nil {
+	s, err := newSibling(ctx, fs, name)
+	if err != nil {
 		return nil, err
 	}
+	tmp := where
+	tmp.name = s.other()
 	err = spec.make(ctx, tmp, b, o)
 	if err == nil {
 		err = where.locked(ctx, o, func() error { return take(ctx, fs, tmp.name, name, spec, o.Durability) })
 	}
 	if err != nil {
-		return nil, errors.Join(err, removeFrame(context.WithoutCancel(ctx), fs, tmp.name, spec.Sparse))
+		err = errors.Join(err, removeFrame(context.WithoutCancel(ctx), fs, tmp.name, spec.Sparse))
+	}
+	if err = errors.Join(err, s.drop(ctx)); err != nil {
+		return nil, err
 	}
 	return openLeaf(ctx, where, o)
 }
@@ -262,27 +267,14 @@ func replaceable(ctx context.Context, fs storage.FS, name string, spec Spec) err
 	return err
 }
 
-// aside makes a file or directory beside name.
-func aside(ctx context.Context, fs storage.FS, name string, dir bool) (string, error) {
-	if !dir {
-		f, tmp, err := sibling(ctx, fs, name)
-		if err == nil {
-			err = f.Close()
-		}
-		return tmp, err
-	}
-	for n := 0; ; n++ {
-		tmp := name + "." + strconv.Itoa(n) + ".tmp"
-		err := fs.Mkdir(ctx, tmp)
-		if !errors.Is(err, fault.ErrExists) || n > 1000 {
-			return tmp, err
-		}
-	}
-}
-
 // make writes the new frame where nobody looks yet.
 func (spec *Spec) make(ctx context.Context, where place, b []byte, o Options) error {
-	f, err := where.fs.Open(ctx, where.main(), storage.OpenWrite|storage.OpenCreate)
+	if where.sparse {
+		if err := where.fs.Mkdir(ctx, where.name); err != nil {
+			return err
+		}
+	}
+	f, err := where.fs.Open(ctx, where.main(), storage.OpenWrite|storage.OpenCreate|storage.OpenExclusive)
 	if err != nil {
 		return err
 	}
@@ -322,10 +314,16 @@ func take(ctx context.Context, fs storage.FS, tmp, name string, spec Spec, d Dur
 	return fs.SyncDir(ctx, dirOf(name))
 }
 
-// removeFrame removes a file, or a directory with the files in it.
-func removeFrame(ctx context.Context, fs storage.FS, name string, dir bool) error {
+// removeFrame removes a file, or a directory with the files in it, if there is
+// one.
+func removeFrame(ctx context.Context, fs storage.FS, name string, dir bool) (err error) {
 	if dir {
-		return removeTree(ctx, fs, name)
+		err = removeTree(ctx, fs, name)
+	} else {
+		err = fs.Remove(ctx, name)
 	}
-	return fs.Remove(ctx, name)
+	if errors.Is(err, fault.ErrNotFound) {
+		return nil
+	}
+	return err
 }

@@ -40,33 +40,45 @@ func CreateStore(ctx context.Context, fs storage.FS, name string, spec StoreSpec
 	if err != nil {
 		return nil, err
 	}
-	tmp, err := aside(ctx, fs, name, true)
-	if err != nil {
+	if err := spec.make(ctx, fs, name, there, o); err != nil {
 		return nil, err
-	}
-	layer := dictLayer
-	if spec.Tree {
-		layer = treeLayer
-	}
-	e, err := createEmbedded(ctx, fs, join(tmp, embedFile), layer, o)
-	if err == nil {
-		err = e.Close()
-	}
-	switch {
-	case err != nil:
-	case there:
-		err = swap(ctx, fs, tmp, name)
-	default:
-		err = fs.RenameNoReplace(ctx, tmp, name)
-	}
-	if err != nil {
-		return nil, errors.Join(err, removeTree(context.WithoutCancel(ctx), fs, tmp))
 	}
 	c, err := Open(ctx, fs, name, o)
 	if err != nil {
 		return nil, err
 	}
 	return spec.adopt(c, name)
+}
+
+// make makes an empty store beside, which then takes the name.
+func (spec *StoreSpec) make(ctx context.Context, fs storage.FS, name string, there bool, o Options) (err error) {
+	s, err := newSibling(ctx, fs, name)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.drop(ctx)) }()
+	if err := fs.Mkdir(ctx, s.other()); err != nil {
+		return err
+	}
+	layer := dictLayer
+	if spec.Tree {
+		layer = treeLayer
+	}
+	e, err := createEmbedded(ctx, fs, join(s.other(), embedFile), layer, o)
+	if err == nil {
+		err = e.Close()
+	}
+	switch {
+	case err != nil:
+	case there:
+		err = swap(ctx, fs, s.other(), name)
+	default:
+		err = fs.RenameNoReplace(ctx, s.other(), name)
+	}
+	if err != nil {
+		err = errors.Join(err, removeTree(context.WithoutCancel(ctx), fs, s.other()))
+	}
+	return err
 }
 
 // adopt takes an open container for the store that was asked for.
@@ -128,15 +140,14 @@ func (spec *StoreSpec) Replaceable(ctx context.Context, fs storage.FS, name stri
 func leftOver(file string) bool { return isLock(file) || path.Ext(file) == ".tmp" }
 
 // swap gives the directory tmp the name of another one, which it removes.
-func swap(ctx context.Context, fs storage.FS, tmp, name string) error {
-	old, err := aside(ctx, fs, name, true)
-	if err == nil {
-		err = fs.Remove(ctx, old) // a name that was free: no directory takes the place of another
-	}
-	if err == nil {
-		err = fs.Rename(ctx, name, old)
-	}
+func swap(ctx context.Context, fs storage.FS, tmp, name string) (err error) {
+	s, err := newSibling(ctx, fs, name)
 	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.drop(ctx)) }()
+	old := s.other() // a name that is free: no directory takes the place of another
+	if err := fs.Rename(ctx, name, old); err != nil {
 		return err
 	}
 	if err := fs.Rename(ctx, tmp, name); err != nil {

@@ -50,23 +50,24 @@ func (d *DictStore) put(ctx context.Context, key string, c Container, allows fun
 	if err := mkdirs(ctx, dir.fs, dir.name, path.Dir(strings.TrimPrefix(key, "/"))); err != nil {
 		return err
 	}
-	f, tmp, err := sibling(ctx, dir.fs, name)
+	f, err := newSibling(ctx, dir.fs, name)
 	if err != nil {
 		return err
 	}
-	err = s.copyTo(ctx, f)
+	err = s.copyTo(ctx, f.File)
 	if err == nil && d.o.Durability != SyncNever {
 		err = f.Sync()
 	}
-	if err = errors.Join(err, f.Close()); err == nil {
+	taken := false
+	if err == nil {
 		err = d.held(ctx, storage.LockExclusive, func(d *DictStore) error {
 			if err := allows(d); err != nil {
 				return err
 			}
-			if err := dir.fs.Rename(ctx, tmp, name); err != nil {
+			taken = true
+			if err := f.take(ctx, name, false); err != nil {
 				return err
 			}
-			tmp = ""
 			if d.o.Durability != SyncNever {
 				if err := dir.fs.SyncDir(ctx, dirOf(name)); err != nil {
 					return err
@@ -78,8 +79,8 @@ func (d *DictStore) put(ctx context.Context, key string, c Container, allows fun
 			return d.note(ctx, key, true)
 		})
 	}
-	if tmp != "" {
-		err = errors.Join(err, dir.fs.Remove(context.WithoutCancel(ctx), tmp))
+	if !taken {
+		err = errors.Join(err, f.drop(ctx))
 	}
 	return err
 }

@@ -129,6 +129,10 @@ func (d *DictStore) leaves(ctx context.Context) (map[string]string, error) {
 	}
 	leaves := map[string]string{}
 	for _, name := range files {
+		if dir, ok := d.files.(*directory); ok && d.o.Write && isSibling(name) {
+			cleared(ctx, dir.fs, join(dir.name, name), false)
+			continue
+		}
 		key := leafKey(name)
 		if key == "" || CheckKey(key) != nil {
 			continue

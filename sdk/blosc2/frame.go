@@ -59,6 +59,12 @@ func openFrame(ctx context.Context, where place, o Options) (*frame, error) {
 		}
 		return nil, err
 	}
+	if o.Write && where.fs != nil && !where.kept {
+		sweep(ctx, where.fs, where.name)
+		if where.sparse {
+			sweep(ctx, where.fs, where.main())
+		}
+	}
 	return f, nil
 }
 

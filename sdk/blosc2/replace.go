@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"path"
-	"strconv"
 
-	"github.com/gridhold/gridhold/sdk/fault"
 	"github.com/gridhold/gridhold/sdk/storage"
 )
 
@@ -19,40 +17,22 @@ func written(f storage.File, b []byte, sync bool) error {
 	return errors.Join(err, f.Close())
 }
 
-// sibling makes a file beside name, under a name that no other writer has and
-// that stores take for no leaf.
-func sibling(ctx context.Context, fs storage.FS, name string) (storage.File, string, error) {
-	for n := 0; ; n++ {
-		tmp := name + "." + strconv.Itoa(n) + ".tmp"
-		f, err := fs.Open(ctx, tmp, storage.OpenRead|storage.OpenWrite|storage.OpenCreate|storage.OpenExclusive)
-		if !errors.Is(err, fault.ErrExists) || n > 1000 {
-			return f, tmp, err
-		}
-	}
-}
-
 // replace makes the file of that name in one step: write fills a new one,
 // which then takes the name. exclusive: ErrExists if there is one.
 func replace(ctx context.Context, fs storage.FS, name string, d Durability, exclusive bool, write func(f storage.File) error) error {
-	f, tmp, err := sibling(ctx, fs, name)
+	s, err := newSibling(ctx, fs, name)
 	if err != nil {
 		return err
 	}
-	err = write(f)
+	err = write(s.File)
 	if err == nil && d != SyncNever {
-		err = f.Sync()
-	}
-	err = errors.Join(err, f.Close())
-	if err == nil && exclusive {
-		err = fs.RenameNoReplace(ctx, tmp, name)
-	} else if err == nil {
-		err = fs.Rename(ctx, tmp, name)
+		err = s.Sync()
 	}
 	if err != nil {
-		return errors.Join(err, fs.Remove(context.WithoutCancel(ctx), tmp))
+		return errors.Join(err, s.drop(ctx))
 	}
-	if d == SyncNever {
-		return nil
+	if err := s.take(ctx, name, exclusive); err != nil || d == SyncNever {
+		return err
 	}
 	return fs.SyncDir(ctx, dirOf(name))
 }
