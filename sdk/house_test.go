@@ -43,10 +43,11 @@ var arrows = []struct {
 	{"wasm/wire", []string{"sdk/fault"}}, // the numbers of docs/abi.md, for both sides
 	{"wasm/guest", []string{"sdk", "wasm/wire"}},
 	{"wasm", nil},
+	{"bindings/js/viewer", []string{"wasm"}}, // the page that the command serves
 	{"host", []string{"sdk", "native", "wasm"}},
 	{"internal/golden", nil},  // for tests and the programs of bench: see TestGoldenIsForTests
 	{"internal/interop", nil}, // tests only, against the peers
-	{"cmd", []string{"sdk", "native", "wasm", "host"}},
+	{"cmd", []string{"sdk", "native", "wasm", "host", "bindings/js/viewer"}},
 	{"bench", []string{"sdk", "native", "wasm", "host"}},
 	{"examples", []string{"sdk", "native", "wasm", "host"}},
 }

@@ -48,7 +48,7 @@ Exit status: 0 fine, 1 failed, 2 wrong usage, 3 found damage.`,
 	f.StringVar(&g.key, "key", "", "key inside the Blosc2 store that URL names")
 	f.StringVar(&g.root, "root", "", "`directory` that the paths in a table of images begin in; else the first that has the file: the working directory, the table's, those above it")
 	f.StringVar(&g.compileCache, "compile-cache", "auto", "`directory` for the compiled sandbox; auto: the user's cache directory; none")
-	root.AddCommand(newInfo(g), newRead(g), newVerify(g), newList(g), newCopy(g), newIndex(g), newScratch(g), newWatch(g), withStdio(newLock()))
+	root.AddCommand(newInfo(g), newRead(g), newVerify(g), newList(g), newCopy(g), newIndex(g), newScratch(g), newWatch(g), withStdio(newLock()), newServe(g))
 	return root
 }
 

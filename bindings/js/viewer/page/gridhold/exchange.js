@@ -1,0 +1,97 @@
+// HTTP exchanges of an instance, by the platform's fetch or the caller's.
+import { Fetch, FETCH_CUT } from './abi.js';
+import { GridholdError, IOError } from './errors.js';
+/** Thrown by a continuation that finds its token released: nothing may be written any more. */
+export class Released extends Error {
+}
+export class Exchanges {
+    #memory;
+    #fetch;
+    constructor(memory, fetch) {
+        this.#memory = memory;
+        this.#fetch = fetch;
+    }
+    /** `fetch`: answers the length of the body. `check` throws Released when nothing may be written any more. */
+    async make(req, signal, check) {
+        const fetch = this.#fetch; // called as a plain function, whatever `this` it has
+        const v = this.#memory.view();
+        const text = (at) => this.#memory.text(v.getUint32(req + at, true), v.getUint32(req + at + 4, true));
+        const url = text(Fetch.url);
+        const headers = text(Fetch.header)
+            .split('\r\n')
+            .filter((line) => line !== '')
+            .map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1).trim()]);
+        try {
+            const response = await fetch(url, { method: text(Fetch.method), headers, signal });
+            check();
+            if (response.url !== '' && new URL(response.url).protocol !== new URL(url).protocol) {
+                throw new IOError(`${url}: redirected to another scheme`, { item: url });
+            }
+            const { length, cut } = await this.#body(response, req, check);
+            const w = this.#memory.view();
+            w.setUint32(req + Fetch.status, response.status, true);
+            w.setUint32(req + Fetch.flags, cut ? FETCH_CUT : 0, true);
+            w.setUint32(req + Fetch.answerLen, this.#answerHeader(response, req), true);
+            return length;
+        }
+        catch (cause) {
+            if (cause instanceof Released || cause instanceof GridholdError)
+                throw cause;
+            throw new IOError(`${url}: ${reason(cause)}${crossOrigin(url)}`, { item: url, cause });
+        }
+    }
+    /** Moves the body into the guest as it comes, and stops where it is longer than wanted. */
+    async #body(response, req, check) {
+        const cap = this.#memory.view().getUint32(req + Fetch.bodyCap, true);
+        let length = 0;
+        if (response.body === null)
+            return { length, cut: false };
+        const reader = response.body.getReader();
+        for (;;) {
+            const { done, value } = await reader.read();
+            check();
+            if (done)
+                return { length, cut: false };
+            const part = value.subarray(0, cap - length);
+            this.#memory.bytes(this.#memory.view().getUint32(req + Fetch.body, true) + length, part.length).set(part);
+            length += part.length;
+            if (part.length < value.length) {
+                reader.cancel().catch(() => { }); // nobody waits for how the rest ends
+                return { length, cut: true };
+            }
+        }
+    }
+    /** Writes as many whole header lines as there is room for. */
+    #answerHeader(response, req) {
+        // The platform has unpacked a whole answer already. Of a part it cannot
+        // have made sense; there the guest must see the header and refuse.
+        const unpacked = response.status !== 206 && response.headers.has('content-encoding');
+        const v = this.#memory.view();
+        const out = this.#memory.bytes(v.getUint32(req + Fetch.answer, true), v.getUint32(req + Fetch.answerCap, true));
+        let at = 0;
+        response.headers.forEach((value, name) => {
+            if (unpacked && (name === 'content-encoding' || name === 'content-length'))
+                return;
+            const line = new TextEncoder().encode(`${name}: ${value}\r\n`);
+            if (at + line.length > out.length)
+                return;
+            out.set(line, at);
+            at += line.length;
+        });
+        return at;
+    }
+}
+/** What an error says, with the cause that fetch hides one level down. */
+export function reason(thrown) {
+    if (!(thrown instanceof Error))
+        return String(thrown);
+    const { message, cause } = thrown;
+    return cause instanceof Error && cause.message !== '' ? `${message}: ${cause.message}` : message;
+}
+/** A browser does not tell a dead line from a refusal by the cross-origin rules, so both are named. */
+function crossOrigin(url) {
+    const origin = globalThis.location?.origin;
+    if (origin === undefined || origin === new URL(url).origin)
+        return '';
+    return ' (or the server does not allow this page to read it: cross-origin rules)';
+}

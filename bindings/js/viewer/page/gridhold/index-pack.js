@@ -1,0 +1,13 @@
+// The file of all shard indexes of an array.
+import { blobStore } from './blob-store.js';
+import { objectAt } from './store.js';
+/** @internal The same, as a store and a key in it. */
+export function placeOf(pack) {
+    if (typeof pack === 'string' || pack instanceof URL)
+        return objectAt(pack);
+    if (pack instanceof Blob)
+        return { store: blobStore(pack), key: 'pack' };
+    if (pack instanceof Uint8Array)
+        return { store: blobStore(new Blob([pack])), key: 'pack' };
+    return pack;
+}

@@ -1,0 +1,43 @@
+// From whatever names the guest to a compiled module.
+import { IOError, InvalidError } from './errors.js';
+import { withMemoryMaximum } from './maximum.js';
+/** What Node adds: fetch does not read files there. */
+export const platform = {};
+/** The guest that comes with the package. */
+const shipped = new URL('./gridhold.wasm', import.meta.url);
+/**
+ * Compiles a guest whose instances can have at most `memory` bytes of memory.
+ * A module that is compiled already stays as it is. Throws IOError where the
+ * bytes cannot be had, CorruptError where they are no module.
+ */
+export async function compile(source, memory) {
+    if (source instanceof WebAssembly.Module)
+        return source;
+    const bytes = await bytesOf(source ?? shipped);
+    return WebAssembly.compile(withMemoryMaximum(bytes, memory));
+}
+async function bytesOf(source) {
+    if (source instanceof Uint8Array)
+        return source;
+    if (source instanceof ArrayBuffer)
+        return new Uint8Array(source);
+    const base = globalThis.location?.href;
+    let url;
+    try {
+        url = new URL(source, base);
+    }
+    catch (cause) {
+        throw new InvalidError(`not a URL: ${source}`, { cause });
+    }
+    try {
+        if (url.protocol === 'file:' && platform.readFile !== undefined)
+            return await platform.readFile(url);
+        const response = await fetch(url);
+        if (!response.ok)
+            throw new Error(`status ${response.status}`);
+        return new Uint8Array(await response.arrayBuffer());
+    }
+    catch (cause) {
+        throw new IOError(`${url}: ${cause.message}`, { item: url.href, cause });
+    }
+}

@@ -1,0 +1,152 @@
+// Copies of the images that a program goes back to.
+import { Kind } from './abi.js';
+import { json } from './container.js';
+import { InvalidError, OutOfRangeError } from './errors.js';
+import { Handle } from './handle.js';
+import { imagePlace, pixels } from './images.js';
+import { integers } from './request.js';
+/** Reads `INDEX@PATH`, with the index from 1, or a path alone. Throws InvalidError. */
+export function parseLocation(text) {
+    const at = text.indexOf('@');
+    if (at < 0 && text !== '')
+        return { path: text, index: null };
+    const digits = text.slice(0, at);
+    const index = /^[0-9]+$/.test(digits) ? Number(digits) - 1 : -1;
+    const path = text.slice(at + 1);
+    if (index < 0 || !Number.isSafeInteger(index) || path === '')
+        throw new InvalidError(`${JSON.stringify(text)} names no image`);
+    return { path, index };
+}
+/** Images held in memory or in a file, made by `Gridhold.createHostImageScratch` and `openImageScratch`. Calls may overlap. */
+export class ImageScratch {
+    #gridhold;
+    #handle;
+    #numbers;
+    #kinds = new Map();
+    /** @internal */
+    constructor(gridhold, handle, numbers) {
+        this.#gridhold = gridhold;
+        this.#handle = handle;
+        this.#numbers = numbers;
+        handle.ownedBy(this);
+    }
+    /** Images one after another, all of one shape and type. Rejects with InvalidError, OutOfRangeError. */
+    async read(locations, options = {}) {
+        const wanted = [];
+        let like;
+        for (const { path, index } of locations) {
+            const { images, image_shape: shape, data_type: dtype } = await this.#describe(path);
+            if (like !== undefined && (like.dtype !== dtype || like.shape.join() !== shape.join())) {
+                throw new InvalidError(`${path}: ${dtype} of [${shape}], not ${like.dtype} of [${like.shape}]`, { item: path });
+            }
+            like = { shape, dtype };
+            if (index !== null && !(index >= 0 && index < images))
+                throw new OutOfRangeError(`${path} has ${images} images`, { item: path });
+            const number = this.#numbers.get(path);
+            if (index !== null)
+                wanted.push([number, index]);
+            else
+                for (let i = 0; i < images; i++)
+                    wanted.push([number, i]);
+        }
+        if (like === undefined)
+            throw new InvalidError('no images');
+        const guest = await this.#gridhold.guest();
+        const request = new Uint8Array(8 + 16 * wanted.length);
+        new DataView(request.buffer).setUint32(0, await this.#handle.on(guest), true);
+        putImages(request, 8, wanted);
+        const { bytes } = await guest.run(Kind.scratchRead, request, options.signal);
+        return pixels(bytes, [wanted.length, ...like.shape], like.dtype);
+    }
+    /** Takes in all images of some files, or of all, as far as there is room. */
+    async prefetch(paths, options = {}) {
+        for (const path of paths ?? this.#numbers.keys())
+            await this.#do('prefetch', path, options.signal);
+    }
+    /** What it holds, and what it did. */
+    async stats() {
+        return (await this.#do('stats'));
+    }
+    /** Twice is fine. */
+    close() {
+        this.#handle.close();
+    }
+    [Symbol.dispose]() {
+        this.close();
+    }
+    async #describe(path) {
+        let kind = this.#kinds.get(path);
+        if (kind === undefined) {
+            [kind] = (await this.#do('describe', path));
+            this.#kinds.set(path, kind);
+        }
+        return kind;
+    }
+    async #do(deed, path, signal) {
+        const number = path === undefined ? undefined : this.#numbers.get(path);
+        if (path !== undefined && number === undefined)
+            throw new InvalidError(`${path}: not a file of this scratch`, { item: path });
+        const guest = await this.#gridhold.guest();
+        const request = json({ scratch: await this.#handle.on(guest), do: deed, keys: number === undefined ? [] : [number] });
+        return JSON.parse(new TextDecoder().decode((await guest.run(Kind.scratchDo, request, signal)).bytes));
+    }
+}
+/** Writes a `gh_image` for each. */
+function putImages(into, at, images) {
+    const v = new DataView(into.buffer, into.byteOffset, into.byteLength);
+    for (const [number, index] of images) {
+        v.setUint32(at, number, true);
+        v.setBigInt64(at + 8, BigInt(index), true);
+        at += 16;
+    }
+}
+/** @internal */
+export async function createScratch(gridhold, file, locations, runLength, files, options) {
+    const { maxSize, verify = 'first' } = options;
+    integers('runLength', [runLength, maxSize ?? 0]);
+    if (runLength < 1)
+        throw new InvalidError('a run has one image at least', { item: 'runLength' });
+    const numbers = new Map();
+    for (const { path } of locations)
+        if (!numbers.has(path))
+            numbers.set(path, numbers.size);
+    const { source, roots = [] } = files;
+    const from = imagePlace(gridhold, typeof source === 'object' && 'files' in source ? { ...source, name: '' } : source, '.');
+    const fs = file === undefined ? 0 : gridhold.systems.acquire(file.files);
+    const request = pack(json({
+        where: file === undefined ? 'memory' : 'file', fs, name: file?.name ?? '', read_only: file !== undefined, run_length: runLength,
+        ...(maxSize === undefined ? {} : { budget: maxSize }), verify, files: { ...from.where, roots },
+    }), locations, numbers);
+    const handle = new Handle('scratch', async (guest) => (await guest.run(Kind.scratchOpen, request)).object, () => {
+        from.release();
+        if (file !== undefined)
+            gridhold.systems.release(fs);
+    });
+    try {
+        await handle.on(await gridhold.guest());
+        return new ImageScratch(gridhold, handle, numbers);
+    }
+    catch (error) {
+        handle.close();
+        throw error;
+    }
+}
+/** The request of `scratch_open`. */
+function pack(text, locations, numbers) {
+    const keys = [...numbers.keys()].map((key) => new TextEncoder().encode(key));
+    const size = 8 + text.length + keys.reduce((n, key) => n + 4 + key.length, 0) + 16 * locations.length;
+    const out = new Uint8Array(size);
+    const v = new DataView(out.buffer);
+    v.setUint32(0, text.length, true);
+    out.set(text, 4);
+    let at = 4 + text.length;
+    v.setUint32(at, keys.length, true);
+    at += 4;
+    for (const key of keys) {
+        v.setUint32(at, key.length, true);
+        out.set(key, at + 4);
+        at += 4 + key.length;
+    }
+    putImages(out, at, locations.map(({ path, index }) => [numbers.get(path), index ?? -1]));
+    return out;
+}

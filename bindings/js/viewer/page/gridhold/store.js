@@ -1,0 +1,103 @@
+// Where bytes come from.
+import { InvalidError, UnsupportedError } from './errors.js';
+/** A directory of objects behind a URL. Its rules (ranges, tags, retries, escaping) are the guest's own. */
+export class HttpStore {
+    url;
+    options;
+    constructor(
+    /** Absolute. */
+    url, options) {
+        this.url = url;
+        this.options = options;
+    }
+}
+/**
+ * Makes a store of a URL. A relative one is taken relative to the page.
+ * Throws InvalidError for what is not a URL, UnsupportedError for one that is
+ * not http or https.
+ */
+export function httpStore(url, options = {}) {
+    const base = globalThis.location?.href;
+    let parsed;
+    try {
+        parsed = new URL(url, base);
+    }
+    catch (cause) {
+        throw new InvalidError(`not a URL: ${url}`, { item: String(url), cause });
+    }
+    if (parsed.protocol !== 'http:' && parsed.protocol !== 'https:') {
+        throw new UnsupportedError(`${parsed.protocol} URLs have no store here; for files see @gridhold/gridhold/node`, {
+            item: String(url),
+        });
+    }
+    return new HttpStore(parsed.href, { ...options });
+}
+/** The members of an archive in a store. The guest finds and unpacks them: stored ones are read by ranges. */
+export class ZipStore {
+    store;
+    key;
+    constructor(store, 
+    /** Of the archive in its store. */
+    key) {
+        this.store = store;
+        this.key = key;
+        if (store instanceof ZipStore)
+            throw new UnsupportedError('an archive within an archive', { item: key });
+    }
+}
+export function zipStore(where, more) {
+    if (typeof more === 'string')
+        return new ZipStore(storeOf(where), more);
+    const { store, key } = objectAt(where, more);
+    return new ZipStore(store, key);
+}
+/** @internal The object that a URL names, as a store and its key there. */
+export function objectAt(where, options) {
+    const url = new URL(httpStore(where).url);
+    const cut = url.pathname.lastIndexOf('/') + 1;
+    const key = decodeURIComponent(url.pathname.slice(cut));
+    if (key === '')
+        throw new InvalidError(`names no object: ${where}`, { item: String(where) });
+    url.pathname = url.pathname.slice(0, cut);
+    return { store: httpStore(url, options), key };
+}
+const ZIP = 'zip://';
+/** Makes a store of a source. Throws InvalidError for what is none. */
+export function storeOf(source) {
+    if (source instanceof HttpStore || source instanceof ZipStore)
+        return source;
+    if (typeof source === 'string' && source.startsWith(ZIP))
+        return zipStore(source.slice(ZIP.length));
+    if (typeof source === 'string' || source instanceof URL)
+        return httpStore(source);
+    if (typeof source?.read === 'function')
+        return source;
+    throw new InvalidError('a URL or an object with a read method is wanted');
+}
+/** The stores of the caller's that an instance may ask for, by number. The same object keeps its number while it is in use. */
+export class StoreTable {
+    #byId = new Map();
+    #ids = new Map();
+    #next = 1;
+    /** Counts one more user of a store; undo with `release`. */
+    acquire(store) {
+        let id = this.#ids.get(store);
+        if (id === undefined) {
+            id = this.#next++;
+            this.#ids.set(store, id);
+            this.#byId.set(id, { store, users: 0 });
+        }
+        this.#byId.get(id).users++;
+        return id;
+    }
+    release(id) {
+        const entry = this.#byId.get(id);
+        if (entry === undefined || --entry.users > 0)
+            return;
+        this.#byId.delete(id);
+        this.#ids.delete(entry.store);
+    }
+    get(id) {
+        return this.#byId.get(id)?.store;
+    }
+}
