@@ -111,7 +111,15 @@ func (s *FS) Rename(ctx context.Context, from, to string) error {
 	if err := checkName(ctx, from, to); err != nil {
 		return err
 	}
-	return failure(from, s.root.Rename(from, to))
+	at, err := followed(s.root, from)
+	if err != nil {
+		return failure(from, err)
+	}
+	target, err := followed(s.root, to)
+	if err != nil {
+		return failure(to, err)
+	}
+	return failure(from, s.root.Rename(at, target))
 }
 
 // RenameNoReplace is FS's. Where the system cannot do it in one step, to is
@@ -121,12 +129,16 @@ func (s *FS) RenameNoReplace(ctx context.Context, from, to string) error {
 	if err := checkName(ctx, from, to); err != nil {
 		return err
 	}
-	err := s.renameNoReplace(from, to)
+	at, err := followed(s.root, from)
+	if err != nil {
+		return failure(from, err)
+	}
+	err = s.renameNoReplace(at, to)
 	if errors.Is(err, errors.ErrUnsupported) {
-		if info, statErr := s.root.Lstat(from); statErr == nil && info.IsDir() {
-			err = s.root.Rename(from, to)
-		} else if err = s.root.Link(from, to); err == nil {
-			err = s.root.Remove(from)
+		if info, statErr := s.root.Lstat(at); statErr == nil && info.IsDir() {
+			err = s.root.Rename(at, to)
+		} else if err = s.root.Link(at, to); err == nil {
+			err = s.root.Remove(at)
 		}
 	}
 	if errors.Is(err, os.ErrExist) {

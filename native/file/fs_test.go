@@ -62,6 +62,8 @@ func TestFSLinks(t *testing.T) {
 	require.ErrorIs(t, fs.Rename(ctx, "parent/secret", "g"), fault.ErrNotAllowed)
 	require.ErrorIs(t, fs.RenameNoReplace(ctx, "f", "parent/made"), fault.ErrNotAllowed)
 	require.ErrorIs(t, fs.RenameNoReplace(ctx, "parent/secret", "g"), fault.ErrNotAllowed)
+	require.ErrorIs(t, fs.Rename(ctx, "f", "out"), fault.ErrNotAllowed)
+	require.ErrorIs(t, fs.Rename(ctx, "out", "g"), fault.ErrNotAllowed)
 	_, err := NewLocker(fs).Lock(ctx, "new", 1, storage.LockExclusive)
 	require.ErrorIs(t, err, fault.ErrNotAllowed)
 	names, err := fs.List(ctx, "")
@@ -73,6 +75,43 @@ func TestFSLinks(t *testing.T) {
 	got, err := os.ReadFile(filepath.Join(outer, "secret"))
 	require.NoError(t, err)
 	require.Equal(t, "secret", string(got))
+}
+
+// What takes the name of a link takes the place of what that leads to.
+func TestRenameToLinks(t *testing.T) {
+	ctx := context.Background()
+	root := t.TempDir()
+	for _, name := range []string{"real/f", "real/dir/f", "new", "newer", "newest"} {
+		write(t, filepath.Join(root, name), []byte(name))
+	}
+	link := func(target, name string) { require.NoError(t, os.Symlink(target, filepath.Join(root, name))) }
+	link("link", "chain")
+	link("real/../real/f", "link")
+	link("real/made", "dangling")
+	link("real/dir", "dir")
+	link("loop", "loop")
+	fs := openFS(t, root)
+	require.NoError(t, fs.Rename(ctx, "new", "chain"))
+	require.ErrorIs(t, fs.RenameNoReplace(ctx, "newer", "dangling"), fault.ErrExists)
+	require.NoError(t, fs.Rename(ctx, "newer", "dangling"))
+	require.NoError(t, fs.Rename(ctx, "dir", "moved"))
+	require.ErrorIs(t, fs.Rename(ctx, "newest", "loop"), fault.ErrIO)
+	for name, want := range map[string]string{"chain": "new", "link": "new", "real/f": "new", "dangling": "newer", "real/made": "newer", "moved/f": "real/dir/f"} {
+		got, err := os.ReadFile(filepath.Join(root, name))
+		require.NoError(t, err)
+		require.Equal(t, want, string(got), name)
+	}
+	for _, name := range []string{"chain", "link", "dangling", "dir"} {
+		_, err := os.Readlink(filepath.Join(root, name))
+		require.NoError(t, err, name)
+	}
+
+	s := open(t, root, Options{})
+	_, err := s.Put(ctx, "chain", []byte("put"), storage.Condition{})
+	require.NoError(t, err)
+	got, err := os.ReadFile(filepath.Join(root, "real/f"))
+	require.NoError(t, err)
+	require.Equal(t, "put", string(got))
 }
 
 // Two lockers, by two paths, are one for the process; and handles of other

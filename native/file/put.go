@@ -36,19 +36,32 @@ func (s *Store) Put(ctx context.Context, key string, data []byte, c storage.Cond
 	if err := s.holds(ctx, key, c); err != nil {
 		return "", err
 	}
+	target, err := s.followed(key)
+	if err != nil {
+		return "", err
+	}
 	name := path.Join(path.Dir(key), Temporary+rand.Text())
 	if err := s.room(func() error { return s.writeNew(name, data) }); err != nil {
 		s.root.Remove(name)
 		return "", failure(key, err)
 	}
-	if err := s.room(func() error { return s.root.Rename(name, key) }); err != nil {
+	if err := s.room(func() error { return s.root.Rename(name, target) }); err != nil {
 		s.root.Remove(name)
 		return "", failure(key, err)
 	}
-	if err := s.syncDir(path.Dir(key)); err != nil {
+	if err := s.syncDir(path.Dir(target)); err != nil {
 		return "", err
 	}
 	return s.adopt(key)
+}
+
+// followed is what a key that is a link leads to.
+func (s *Store) followed(key string) (target string, err error) {
+	err = s.room(func() error {
+		target, err = followed(s.root, key)
+		return err
+	})
+	return target, failure(key, err)
 }
 
 // adopt opens the file that was just put in place and returns its version. A

@@ -83,7 +83,8 @@ type FS interface {
 	Open(ctx context.Context, name string, flags OpenFlag) (File, error)
 	Stat(ctx context.Context, name string) (FileInfo, error)
 	// Rename replaces to in one step, unless it is a directory: ErrExists.
-	// RenameNoReplace gives that where there is anything.
+	// RenameNoReplace gives that where there is anything. A name that is a
+	// link stands for what it leads to, as it does for Open.
 	Rename(ctx context.Context, from, to string) error
 	RenameNoReplace(ctx context.Context, from, to string) error
 	Remove(ctx context.Context, name string) error // a file or an empty directory
