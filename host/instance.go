@@ -9,6 +9,7 @@ import (
 
 	"github.com/tetratelabs/wazero/api"
 
+	"github.com/gridhold/gridhold/host/internal/linear"
 	"github.com/gridhold/gridhold/sdk/fault"
 	"github.com/gridhold/gridhold/sdk/storage"
 	"github.com/gridhold/gridhold/wasm/wire"
@@ -63,7 +64,7 @@ type callContext struct {
 func (s *Sandbox) start(ctx context.Context) (*instance, error) {
 	in := &instance{sandbox: s, handles: map[opener]uint32{}, details: map[uint32]error{}}
 	in.ctx.in = in
-	in.ctx.Context = s.allocator(ctx)
+	in.ctx.Context = linear.WithAllocator(ctx)
 	m, err := s.runtime.InstantiateModule(&in.ctx, s.module, s.moduleConfig())
 	if err != nil {
 		return nil, internal("does not start: " + err.Error())

@@ -15,9 +15,9 @@ import (
 	"sync"
 
 	"github.com/tetratelabs/wazero"
-	"github.com/tetratelabs/wazero/experimental"
 	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
 
+	"github.com/gridhold/gridhold/host/internal/linear"
 	"github.com/gridhold/gridhold/sdk/fault"
 	"github.com/gridhold/gridhold/sdk/storage"
 	"github.com/gridhold/gridhold/wasm"
@@ -197,10 +197,6 @@ func (s *Sandbox) moduleConfig() wazero.ModuleConfig {
 	return wazero.NewModuleConfig().WithName("").WithStartFunctions("_initialize").
 		WithSysWalltime().WithSysNanotime().WithSysNanosleep().WithRandSource(random).
 		WithStderr(logWriter{s.config.Log}).WithStdout(io.Discard)
-}
-
-func (s *Sandbox) allocator(ctx context.Context) context.Context {
-	return experimental.WithMemoryAllocator(ctx, experimental.MemoryAllocatorFunc(allocate))
 }
 
 // logWriter turns what the guest's runtime writes as it dies into records.

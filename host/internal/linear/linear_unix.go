@@ -1,6 +1,6 @@
 //go:build linux || darwin || freebsd
 
-package host
+package linear
 
 import "golang.org/x/sys/unix"
 

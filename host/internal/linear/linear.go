@@ -1,11 +1,22 @@
-package host
+// Package linear is the memory of wasm instances: reserved at its largest,
+// committed as it grows.
+package linear
 
-import "github.com/tetratelabs/wazero/experimental"
+import (
+	"context"
 
-// linear is a guest's memory. All that it may ever take is reserved when it
+	"github.com/tetratelabs/wazero/experimental"
+)
+
+// WithAllocator returns a context in which modules are instantiated with such memory.
+func WithAllocator(ctx context.Context) context.Context {
+	return experimental.WithMemoryAllocator(ctx, experimental.MemoryAllocatorFunc(allocate))
+}
+
+// memory is a guest's. All that it may ever take is reserved when it
 // is made, and committed as the guest grows: growing costs neither a copy of
 // what is there nor the memory of both for a while.
-type linear struct {
+type memory struct {
 	all       []byte // reserved; nil where the system cannot, and plain is used
 	plain     []byte
 	committed uint64
@@ -14,7 +25,7 @@ type linear struct {
 
 // allocate implements [experimental.MemoryAllocator].
 func allocate(_, max uint64) experimental.LinearMemory {
-	m := &linear{max: max}
+	m := &memory{max: max}
 	if all, err := reserve(max); err == nil {
 		m.all = all
 	}
@@ -23,7 +34,7 @@ func allocate(_, max uint64) experimental.LinearMemory {
 
 // Reallocate implements [experimental.LinearMemory]. The guest sees nil as a
 // failed growth.
-func (m *linear) Reallocate(size uint64) []byte {
+func (m *memory) Reallocate(size uint64) []byte {
 	if size > m.max {
 		return nil
 	}
@@ -46,7 +57,7 @@ func (m *linear) Reallocate(size uint64) []byte {
 }
 
 // Free implements [experimental.LinearMemory].
-func (m *linear) Free() {
+func (m *memory) Free() {
 	if m.all != nil {
 		unreserve(m.all)
 	}
