@@ -22,11 +22,14 @@ func (s *ImageScratch) readRun(ctx context.Context, from *sources, r run, dst []
 		if s.space.pausing(from.now()) {
 			return s.readPast(ctx, from, r, dst, off)
 		}
-		leave, other := s.board(r)
+		leave, other := s.board(r, from)
+		if other != nil && !other.waitable {
+			return s.readPast(ctx, from, r, dst, off)
+		}
 		if other != nil {
 			s.count.waited.Add(1)
 			select {
-			case <-other:
+			case <-other.done:
 				continue
 			case <-ctx.Done():
 				return storage.Ended(ctx, r.key.name)
@@ -75,21 +78,30 @@ func (s *ImageScratch) readPast(ctx context.Context, from *sources, r run, dst [
 	return nil
 }
 
+// flight is a run that this process takes in.
+type flight struct {
+	done chan struct{} // closed when that ends
+	// waitable: its source is the scratch's own. One that a prefetch was given
+	// may read through this very scratch, by some wrapper, so whoever meets
+	// it must not wait for it.
+	waitable bool
+}
+
 // board makes the caller the one of this process who takes in the run, until
-// leave; or returns what closes when the one who does is done.
-func (s *ImageScratch) board(r run) (leave func(), other <-chan struct{}) {
+// leave; or returns the flight of the one who does.
+func (s *ImageScratch) board(r run, from *sources) (leave func(), other *flight) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if f := s.flights[r.n]; f != nil {
 		return nil, f
 	}
-	f := make(chan struct{})
+	f := &flight{make(chan struct{}), from == s.sources}
 	s.flights[r.n] = f
 	return func() {
 		s.mu.Lock()
 		delete(s.flights, r.n)
 		s.mu.Unlock()
-		close(f)
+		close(f.done)
 	}, nil
 }
 

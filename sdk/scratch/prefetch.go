@@ -63,8 +63,9 @@ func (e *executor) work() {
 // left to it. Images that are not held are passed over, and so are files that
 // are not known or of which nothing is held: those are not opened.
 //
-// files opens the sources; nil: what the scratch was made with. It must not
-// read through the scratch: ErrInvalid from Wait.
+// files opens the sources; nil: what the scratch was made with. A Provider of
+// the scratch itself is ErrInvalid from Wait. One that wraps such a Provider is
+// not seen through: what is not there it reads from the scratch's own sources.
 //
 // The prefetch ends when ctx ends, or with Cancel. A file that fails does not
 // keep the others from being taken in; a full disk does.

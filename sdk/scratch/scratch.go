@@ -27,8 +27,8 @@ type ImageScratch struct {
 	space   *space
 
 	mu      sync.Mutex
-	flights map[int64]chan struct{} // runs that this process takes in, closed when that ends
-	checked []atomic.Int64          // by key: when its source was last seen, ns since 1970
+	flights map[int64]*flight // by run
+	checked []atomic.Int64    // by key: when its source was last seen, ns since 1970
 
 	holders atomic.Int64 // whoever may still read; 0: closed
 	closed  atomic.Bool  // Close was called
@@ -37,7 +37,7 @@ type ImageScratch struct {
 func newScratch(l *layout, quota int64, sources *sources, o Options, count *counters) *ImageScratch {
 	s := &ImageScratch{
 		layout: l, quota: quota, sources: sources, o: o, count: count,
-		space: &space{o: o}, flights: map[int64]chan struct{}{}, checked: make([]atomic.Int64, len(l.keys)),
+		space: &space{o: o}, flights: map[int64]*flight{}, checked: make([]atomic.Int64, len(l.keys)),
 	}
 	s.holders.Store(1)
 	now := s.sources.now().UnixNano()

@@ -1,9 +1,11 @@
 package scratch
 
 import (
+	"context"
 	"math/rand/v2"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -247,6 +249,38 @@ func TestPrefetch(t *testing.T) {
 			require.NoError(t, again.Wait(ctx))
 			require.NoError(t, s.Close())
 			require.ErrorIs(t, PrefetchScratch(ctx, s, g, NewExecutor(1), nil).Wait(ctx), fault.ErrClosed)
+		})
+	}
+}
+
+// wrapped is a provider that does not tell what it reads through.
+type wrapped struct{ image.ReaderProvider }
+
+// A prefetch from a provider that reads through the scratch it fills does not
+// wait for itself, and takes in the right pixels.
+func TestPrefetchThroughItself(t *testing.T) {
+	for _, kind := range kinds {
+		t.Run(kind.name, func(t *testing.T) {
+			d := newDesk(t, 16, 16)
+			d.write("a", 0, 10)
+			d.write("b", 0, 10)
+			g := group(t, images("a"), images("b", 1, 3, 4, 9))
+			s, err := kind.create(d, g, 4, 1<<20)
+			require.NoError(t, err)
+			closing(t, s)
+			p, err := ReaderProvider(s)
+			require.NoError(t, err)
+			defer p.Close()
+			require.ErrorIs(t, PrefetchScratch(ctx, s, g, NewExecutor(1), p).Wait(ctx), fault.ErrInvalid)
+			done := PrefetchScratch(ctx, s, g, NewExecutor(2), wrapped{p})
+			late, cancel := context.WithTimeout(ctx, 30*time.Second)
+			defer cancel()
+			require.NoError(t, done.Wait(late))
+			require.Equal(t, int64(4), s.Stats().Filled)
+			reads := s.Stats().SourceReads
+			d.check(s, "a", 0, 0, 9)
+			d.check(s, "b", 0, 1, 9)
+			require.Equal(t, reads, s.Stats().SourceReads, "it is all there")
 		})
 	}
 }
