@@ -17,7 +17,6 @@ import (
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
 
-	"github.com/gridhold/gridhold/host/internal/linear"
 	"github.com/gridhold/gridhold/sdk/fault"
 	"github.com/gridhold/gridhold/sdk/storage"
 	"github.com/gridhold/gridhold/wasm"
