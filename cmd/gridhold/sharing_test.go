@@ -77,7 +77,11 @@ func TestWatchCommand(t *testing.T) {
 	for line := range strings.Lines(string(out)) {
 		var s seen
 		require.NoError(t, json.Unmarshal([]byte(line), &s))
-		require.Greater(t, s.Rows, last[s.Handle].Rows)
+		if before, ok := last[s.Handle]; ok {
+			// A writer in the middle of its commit may be seen twice.
+			require.Greater(t, s.Tick, before.Tick)
+			require.GreaterOrEqual(t, s.Rows, before.Rows)
+		}
 		last[s.Handle] = s
 	}
 	require.Len(t, last, 3)
