@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"io"
 	"math"
 	"slices"
 	"strings"
@@ -132,4 +133,39 @@ func writeExample(ctx context.Context, fs storage.FS, name string) {
 	if err := w.Finish(ctx); err != nil {
 		panic(err)
 	}
+}
+
+// A table of two images for RELION.
+func ExampleWriteSTAR() {
+	ctx := context.Background()
+	fs := storage.NewMemoryFS(0)
+	err := image.WriteSTAR(ctx, fs, "picked.star", func(w *image.STARWriter) error {
+		w.Comment("version 30001")
+		w.Loop("optics", "rlnOpticsGroup", "rlnOpticsGroupName", "rlnImagePixelSize")
+		w.Row("1", "first session", "1.25")
+		w.Loop("particles", "rlnImageName", "rlnOpticsGroup")
+		for i := range int64(2) {
+			w.Row(image.ImageLocation{Key: "Extract/a.mrcs", Index: i}.String(), "1")
+		}
+		return nil // the first error of the writer is WriteSTAR's
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	f, err := fs.Open(ctx, "picked.star", storage.OpenRead)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer f.Close()
+	_, err = image.ReadTable(ctx, io.NewSectionReader(f, 0, 1<<20), "picked.star", image.TableOptions{}, func(r image.TableRow) error {
+		fmt.Println(r.ImageLocation, r.PixelSize)
+		return nil
+	})
+	fmt.Println(err)
+	// Output:
+	// 000001@Extract/a.mrcs 1.25
+	// 000002@Extract/a.mrcs 1.25
+	// <nil>
 }
