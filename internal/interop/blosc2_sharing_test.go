@@ -284,8 +284,8 @@ func TestSharingReadsAreWhole(t *testing.T) {
 }
 
 // Without the hold, locked appends of ours are whole all the same, because
-// each is one commit. The peer's are three steps, so batches are lost: it is
-// shown, not asserted, since they may happen not to meet.
+// each is one commit. The peer's are three steps, so batches are lost, and now and
+// then the array: it is shown, not asserted, since they may happen not to meet.
 func TestSharingAppendsWithoutHold(t *testing.T) {
 	requirePeers(t)
 	for _, start := range []func(t *testing.T) *sharer{ourSharer, theirSharer} {
@@ -300,9 +300,12 @@ func TestSharingAppendsWithoutHold(t *testing.T) {
 		wg.Wait()
 		batches := map[int64]int{}
 		reader := ourSharer(t)
-		reader.must(t, task{Do: "open", Path: path, Mode: "r"})
-		a, err := reader.try(task{Do: "items"})
+		a, err := reader.try(task{Do: "open", Path: path, Mode: "r"})
 		require.NoError(t, err)
+		if a.Refused == "" {
+			a, err = reader.try(task{Do: "items"})
+			require.NoError(t, err)
+		}
 		for _, v := range values(a.Data) {
 			batches[v]++
 		}

@@ -13,8 +13,15 @@ import (
 // failure gives an error of the system the kind of package fault that it is,
 // and the name it happened to. Errors that have a kind stay as they are.
 func failure(name string, err error) error {
+	if err == nil {
+		return nil // apart from what follows, which takes memory
+	}
+	return failed(name, err)
+}
+
+func failed(name string, err error) error {
 	var known *fault.Error
-	if err == nil || errors.As(err, &known) {
+	if errors.As(err, &known) {
 		return err
 	}
 	why := err

@@ -61,11 +61,11 @@ func (t *inodeTable) leave(id inode, q *inodeQueue) {
 // a millisecond or so no new reader comes in. Others do not know that file.
 type Locker struct {
 	fs    *FS
-	flock func(f *os.File, exclusive, wait bool) (held bool, err error) // the system's, but for tests
+	flock func(f *os.File, exclusive, wait bool) (held bool, err error) // nil: the system's
 }
 
 // NewLocker returns a Locker of the files below the root of fs.
-func NewLocker(fs *FS) *Locker { return &Locker{fs, flock} }
+func NewLocker(fs *FS) *Locker { return &Locker{fs: fs} }
 
 // Locker returns a Locker of the files of s.
 func (s *FS) Locker() storage.Locker { return NewLocker(s) }
@@ -99,7 +99,11 @@ func (l *Locker) KeepLock(ctx context.Context, name string) (storage.LockFile, e
 	if err := storage.CheckKey(name); err != nil {
 		return nil, err
 	}
-	return &lockFile{fs: l.fs, name: name, flock: l.flock}, nil
+	f := &lockFile{fs: l.fs, name: name, flock: l.flock, raw: rawCalls && l.flock == nil}
+	if f.flock == nil {
+		f.flock = flock
+	}
+	return f, nil
 }
 
 func unlockedTwice(name string) error {

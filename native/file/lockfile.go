@@ -19,6 +19,7 @@ type lockFile struct {
 	fs    *FS
 	name  string
 	flock func(f *os.File, exclusive, wait bool) (held bool, err error)
+	raw   bool // the system may be asked by the shortest way
 
 	mu     sync.Mutex
 	now    *opening // nil: none yet, or it was given up
@@ -31,6 +32,8 @@ type lockFile struct {
 // opening is one file that the name led to.
 type opening struct {
 	*os.File
+	fd       uintptr
+	raw      bool // see raw_linux.go
 	name     string
 	id       inode
 	number   uint64
@@ -128,6 +131,7 @@ func (l *lockFile) open(m storage.LockMode) (*opening, error) {
 		if o.id != l.last {
 			l.count++
 		}
+		o.raw = l.raw && !o.network
 		o.number, l.last, l.now = l.count, o.id, o
 	}
 	if m == storage.LockExclusive && l.now.readOnly {
@@ -154,13 +158,14 @@ func openLockFile(root *os.Root, name string) (*opening, error) {
 	if err != nil {
 		return nil, failure(name, err)
 	}
-	s, _, err := fstat(f, f.Fd())
+	fd := f.Fd()
+	s, _, err := fstat(f, fd)
 	if err != nil {
 		f.Close()
 		return nil, failure(name, err)
 	}
 	o := &opening{
-		File: f, name: name, id: inode{s.dev, s.ino}, readOnly: readOnly,
+		File: f, fd: fd, name: name, id: inode{s.dev, s.ino}, readOnly: readOnly,
 		queue: process.enter(inode{s.dev, s.ino}), looked: time.Since(started),
 		turn: make(chan struct{}, 1), dead: make(chan struct{}),
 	}
@@ -185,8 +190,7 @@ func (o *opening) leave() error {
 // current reports whether the name leads to o. A file without names is not
 // it; for one that was renamed away the name is looked at now and then.
 func (l *lockFile) current(o *opening) bool {
-	_, links, err := fstat(o.File, o.Fd())
-	if err != nil || links == 0 {
+	if !o.named() {
 		return false
 	}
 	now := time.Since(started)
@@ -206,6 +210,31 @@ func (l *lockFile) current(o *opening) bool {
 	}
 	o.looked = now
 	return l.now == o
+}
+
+// named reports whether the file has a name.
+func (o *opening) named() bool {
+	if o.raw {
+		links, ok := rawLinks(o.fd)
+		return ok && links > 0
+	}
+	_, links, err := fstat(o.File, o.fd)
+	return err == nil && links > 0
+}
+
+// try locks the file if that takes no waiting.
+func (l *lockFile) try(o *opening, exclusive bool) (held bool, err error) {
+	if o.raw {
+		return rawLock(o.fd, exclusive)
+	}
+	return l.flock(o.File, exclusive, false)
+}
+
+func (o *opening) unlock() error {
+	if o.raw {
+		return rawUnlock(o.fd)
+	}
+	return unflock(o.File)
 }
 
 // giveUp makes the next Lock open the name anew.
@@ -245,7 +274,7 @@ func (h *hold) File() uint64 { return h.o.number }
 // Holds is Locked's. A file that was renamed away still has a name: that is
 // only looked at when the lock is taken.
 func (h *hold) Holds(context.Context) error {
-	if _, links, err := fstat(h.o.File, h.o.Fd()); err != nil || links == 0 {
+	if !h.o.named() {
 		return storage.LockReplaced(h.o.name)
 	}
 	return nil
@@ -255,7 +284,7 @@ func (h *hold) ReadAt(p []byte, off int64) (int, error) {
 	if m := h.o.mapped.Load(); m != nil && off+int64(len(p)) <= int64(m.Len()) {
 		return m.ReadAt(p, off)
 	}
-	n, err := pread(h.o.File, h.o.Fd(), p, off)
+	n, err := pread(h.o.File, h.o.fd, p, off)
 	if err == nil && n == len(p) && off+int64(n) <= mappable && !h.o.network {
 		if m, err := mmap.New(h.o.File); err == nil && !h.o.mapped.CompareAndSwap(nil, m) {
 			m.Close()
@@ -283,7 +312,7 @@ func (h *hold) Unlock() error {
 	}
 	var err error
 	if h.exclusive {
-		err = unflock(h.o.File)
+		err = h.o.unlock()
 	} else {
 		err = h.o.leaveShared()
 	}

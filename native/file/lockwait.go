@@ -93,14 +93,14 @@ func (o *opening) leaveShared() error {
 		close(o.drained)
 		o.drained = nil
 	}
-	return unflock(o.File)
+	return o.unlock()
 }
 
 // await waits for the system's lock. A wait that the system does not let us
 // end goes on without us when ctx ends: whoever is left behind gives the lock
 // back as soon as he has it. That is errAbandoned.
 func (l *lockFile) await(ctx context.Context, o *opening, exclusive bool) error {
-	if held, err := l.flock(o.File, exclusive, false); held || err != nil {
+	if held, err := l.try(o, exclusive); held || err != nil {
 		return lockFailure(l.name, err)
 	}
 	if exclusive { // readers make way for one who has waited a while

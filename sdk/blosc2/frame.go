@@ -43,6 +43,7 @@ type body struct {
 	head  head  // how the header is looked at
 	seen  atomic.Pointer[look]
 	named atomic.Int64 // when the name was last seen to lead to the file; see fresh
+	asked atomic.Int64 // when the file system was last asked about the file
 }
 
 func openFrame(ctx context.Context, where place, o Options) (*frame, error) {
@@ -130,6 +131,7 @@ func (f *frame) reading(ctx context.Context, g *grip, do func(v *view) error) er
 		if !again {
 			return err
 		}
+		f.asked.Store(-int64(glance)) // all of it is looked at again
 		if tries == f.patience() {
 			return first(err, fault.New(fault.ErrStale, "frame", "", "it is written over faster than it can be read"))
 		}

@@ -119,6 +119,7 @@ type grip struct {
 	// found is the generation at the time of locking, now the one since: they
 	// differ under an exclusive lock.
 	found, now generation
+	counter    [8]byte // as it is in the file
 }
 
 // lock takes the lock. An exclusive one counts up at once, before anything is
@@ -136,13 +137,13 @@ func (s *sidecar) lock(ctx context.Context, m storage.LockMode, last generation)
 }
 
 func (g *grip) count(last generation) error {
-	var b [8]byte
-	if n, err := g.ReadAt(b[:], counterAt); err != nil && !errors.Is(err, io.EOF) {
+	b := g.counter[:]
+	if n, err := g.ReadAt(b, counterAt); err != nil && !errors.Is(err, io.EOF) {
 		return err
 	} else if n < len(b) {
-		b = [8]byte{}
+		clear(b)
 	}
-	g.found = generation{g.File(), binary.LittleEndian.Uint64(b[:])}
+	g.found = generation{g.File(), binary.LittleEndian.Uint64(b)}
 	g.now = g.found
 	if g.mode != storage.LockExclusive {
 		return nil
@@ -151,8 +152,8 @@ func (g *grip) count(last generation) error {
 	if g.now.file != last.file && g.now.counter <= last.counter {
 		g.now.counter = last.counter + 1 // the file is another one and begins anew: who knows the old one must not see an old number
 	}
-	binary.LittleEndian.PutUint64(b[:], g.now.counter)
-	_, err := g.WriteAt(b[:], counterAt)
+	binary.LittleEndian.PutUint64(b, g.now.counter)
+	_, err := g.WriteAt(b, counterAt)
 	return err
 }
 

@@ -1,0 +1,11 @@
+//go:build !linux || !(amd64 || arm64)
+
+package file
+
+import "errors"
+
+const rawCalls = false
+
+func rawLock(uintptr, bool) (held bool, err error) { return false, errors.ErrUnsupported }
+func rawUnlock(uintptr) error                      { return errors.ErrUnsupported }
+func rawLinks(uintptr) (links uint64, ok bool)     { return 0, false }
