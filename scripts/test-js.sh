@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Builds and tests bindings/js.
+# Builds and tests bindings/js, in Node and in Chromium.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 scripts/build-js.sh
+scripts/chromium.sh
 cd bindings/js
-npm test --silent
+REQUIRE_BROWSER=1 npm test --silent

@@ -1,7 +1,6 @@
 // The cases, in Node.
-import { readFileSync } from 'node:fs';
+import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { test } from 'node:test';
 
 import Zstd from 'numcodecs/zstd';
 
@@ -9,34 +8,23 @@ import * as lib from '@gridhold/gridhold';
 import { fileStore } from '@gridhold/gridhold/node';
 
 import { cases } from './cases.mjs';
+import { manifests, runCase } from './environment.mjs';
 import { serve } from './server.mjs';
+import { openSite } from './site.mjs';
 
-const wasm = await lib.Gridhold.compile(); // once: it takes longer than most cases
-const root = new URL('../../../testdata/zarr/', import.meta.url);
-const [manifest, corrupt] = ['manifest.json', 'corrupt.json'].map((name) => JSON.parse(readFileSync(new URL(name, root), 'utf8')));
+const testdata = fileURLToPath(new URL('../../../testdata/', import.meta.url));
+const stores = {};
+const store = (folder) => (stores[folder] ??= fileStore(`${testdata}${folder}`));
 
-for (const [name, run] of Object.entries(cases)) {
-  test(name, async () => {
-    const open = [];
-    const kept = async (promise) => {
-      const made = await promise;
-      open.push(made);
-      return made;
-    };
-    const fixtures = fileStore(fileURLToPath(root));
-    open.push(fixtures);
-    try {
-      await run({
-        lib,
-        manifest,
-        corrupt,
-        fixtures,
-        zstd: Zstd,
-        load: (options = {}) => kept(lib.Gridhold.load(options.memory ? options : { wasm, ...options })),
-        serve: (objects) => kept(serve(objects)),
-      });
-    } finally {
-      for (const made of open.reverse()) made.close();
-    }
-  });
-}
+let site, around;
+before(async () => {
+  site = await openSite();
+  const wasm = await lib.Gridhold.compile(); // once: it takes longer than most cases
+  around = { lib, wasm, zstd: Zstd, serve, store, url: `${site.url}/testdata/`, ...(await manifests(store)) };
+});
+after(async () => {
+  await site.close();
+  for (const each of Object.values(stores)) each.close();
+});
+
+for (const [name, run] of Object.entries(cases)) test(name, () => runCase(run, around));

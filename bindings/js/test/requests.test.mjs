@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { after, test } from 'node:test';
 
-import { Gridhold, InvalidError, IOError, UnsupportedError, WrongArrayError, httpStore, zipStore } from '@gridhold/gridhold';
+import { Gridhold, InvalidError, UnsupportedError, WrongArrayError, httpStore, zipStore } from '@gridhold/gridhold';
 
 import { equal, ok, rejects } from './check.mjs';
 
@@ -185,35 +185,3 @@ test('32 requests under way, with shards and without', async () => {
     equal(server.most, 32);
   }
 });
-
-// Report 21 (c). A page's fetch fails with a TypeError that says nothing: for
-// any Range, or where the platform lets plain ranges through, for the rest.
-for (const [name, refused] of [
-  ['any Range', ({ range }) => range !== undefined],
-  ['what is no plain range', ({ range, 'if-match': tag }) => tag !== undefined || (range !== undefined && !/^bytes=\d+-\d*$/.test(range))],
-]) {
-  test(`a preflight that refuses ${name}`, async () => {
-    const server = await count(field());
-    globalThis.location = { href: 'https://page.example/', origin: 'https://page.example' };
-    try {
-      const page = await Gridhold.load({
-        fetch: (url, init) =>
-          refused(Object.fromEntries(new Headers(init.headers))) ? Promise.reject(new TypeError('Failed to fetch')) : fetch(url, init),
-      });
-      open.push(page);
-      const crossOrigin = async (read) => {
-        const error = await rejects(read, IOError);
-        ok(/cross-origin rules/.test(error.message), error.message);
-      };
-      if (name === 'any Range') return await crossOrigin(page.openArray(server.url));
-      const array = await page.openArray(server.url);
-      const shardCache = array.shardCache({ rememberMissing: true });
-      await crossOrigin(array.retrieveSubchunk([0, 0], { shardCache }));
-      await crossOrigin(array.retrieveSubchunks([[0, 0], [127, 127]], { shardCache }));
-      await crossOrigin(array.retrieveRegion([0, 0], [2, 2], { shardCache }));
-      equal(await shardCache.size(), 0, 'nothing is remembered as absent');
-    } finally {
-      delete globalThis.location;
-    }
-  });
-}
