@@ -143,6 +143,24 @@ func (f *frame) reading(ctx context.Context, g *grip, do func(v *view) error) er
 	}
 }
 
+// readKnown is read for what is in memory as soon as the state is: what others
+// do to the file meanwhile does not matter, unless it fails.
+func (f *frame) readKnown(ctx context.Context, do func(v *view) error) error {
+	return f.locked(ctx, storage.LockShared, func(g *grip) error {
+		if err := f.sync(ctx, g); err != nil {
+			return err
+		}
+		v, err := f.state()
+		if err != nil {
+			return err
+		}
+		if do(v) == nil {
+			return nil
+		}
+		return f.reading(ctx, g, do)
+	})
+}
+
 // try calls do, and reports whether that is no answer yet.
 func (f *frame) try(ctx context.Context, g *grip, do func(v *view) error) (err error, again bool) {
 	f.mu.RLock()

@@ -179,7 +179,7 @@ func (s *SChunk) Metalayer(name string) ([]byte, error) {
 // as they are now. Errors are those of Refresh.
 func (s *SChunk) VLMeta(ctx context.Context) ([]string, error) {
 	var list []string
-	err := s.f.read(ctx, func(v *view) error {
+	err := s.f.readKnown(ctx, func(v *view) error {
 		list = names(v.vlmeta)
 		return nil
 	})
@@ -189,7 +189,7 @@ func (s *SChunk) VLMeta(ctx context.Context) ([]string, error) {
 // HasVL reports whether there is a variable-length metalayer of that name now.
 // Errors are those of Refresh.
 func (s *SChunk) HasVL(ctx context.Context, name string) (ok bool, err error) {
-	err = s.f.read(ctx, func(v *view) error {
+	err = s.f.readKnown(ctx, func(v *view) error {
 		_, ok = find(v.vlmeta, name)
 		return nil
 	})
@@ -200,7 +200,7 @@ func (s *SChunk) HasVL(ctx context.Context, name string) (ok bool, err error) {
 // ErrNotFound, ErrCorrupt, ErrLimit, ErrUnsupported, and those of Refresh. What
 // python-blosc2 wrote is MessagePack: see VLObject.
 func (s *SChunk) VLValue(ctx context.Context, name string) (value []byte, err error) {
-	err = s.f.read(ctx, func(v *view) (err error) {
+	err = s.f.readKnown(ctx, func(v *view) (err error) {
 		value, err = v.vlvalue(name, s.f.o)
 		return err
 	})
