@@ -28,7 +28,9 @@ type images struct {
 	provider func(partial bool) image.ReaderProvider
 	// rows reads the file itself, of a table.
 	rows  func(ctx context.Context, each func(image.TableRow) error) (image.TableInfo, error)
-	roots []string      // of a local table
+	roots []string // of a local table
+	// find reports whether there is a file of a name; nil: not local.
+	find  func(ctx context.Context, name string) bool
 	box   *host.Sandbox // of the engine wasm; nil: native
 	under io.Closer
 }
@@ -122,6 +124,10 @@ func localImages(g *globals, name string) (*images, error) {
 		return nil, errors.Join(err, fs.Close())
 	}
 	m := &images{key: "/" + key, table: table, under: fs, roots: roots}
+	m.find = func(ctx context.Context, name string) bool {
+		_, err := fs.Stat(ctx, name)
+		return !errors.Is(err, fault.ErrNotFound)
+	}
 	m.provider = func(partial bool) image.ReaderProvider {
 		o := image.FilesOptions{Roots: roots, MRCOptions: image.MRCOptions{AllowPartial: partial}}
 		if m.box != nil {

@@ -87,7 +87,8 @@ func (t *scratchTarget) statuses(ctx context.Context) ([]scratch.Status, error) 
 // tables, stacks, or several of both.
 type scratchInput struct {
 	locations *image.ImageLocationGrouping
-	from      map[string]*images // by key: what named it
+	from      map[string]*images // by key: what named it first
+	spellings spellings
 	all       []*images
 	providers map[*images]image.ReaderProvider
 }
@@ -128,15 +129,20 @@ func imagesFor(ctx context.Context, g *globals, names []string) (in *scratchInpu
 // add yields the images that m names.
 func (in *scratchInput) add(ctx context.Context, m *images, yield func(image.ImageLocation) bool) error {
 	if !m.table {
-		in.from[m.key] = m
-		yield(image.ImageLocation{Key: m.key, Index: image.WholeFile})
+		is := in.spellings.of(ctx, m, m.key)
+		if in.from[is.key] == nil {
+			in.from[is.key] = m
+		}
+		yield(image.ImageLocation{Key: is.key, Index: image.WholeFile})
 		return nil
 	}
 	return m.eachLocation(ctx, func(l image.ImageLocation) error {
+		is := in.spellings.of(ctx, m, l.Key)
+		l.Key = is.key
 		first := in.from[l.Key]
 		if first == nil {
-			in.from[strings.Clone(l.Key)] = m
-		} else if first != m && first.table && !strings.HasPrefix(l.Key, "/") && !m.sameRoots(first) {
+			in.from[l.Key] = m
+		} else if first != m && !is.other && first.table && !strings.HasPrefix(l.Key, "/") && !m.sameRoots(first) {
 			return usagef("%s names %s, and so does %s, which lies elsewhere: say with --root what both mean", m.name, l.Key, first.name)
 		}
 		yield(l)
