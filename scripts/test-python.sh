@@ -4,5 +4,6 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 scripts/venv.sh .venv scripts/requirements-python.txt
+scripts/gateway.sh
 cd bindings/python
-PYTHONPATH=src ../../.venv/bin/python -m pytest
+REQUIRE_PEERS=1 PYTHONPATH=src ../../.venv/bin/python -m pytest

@@ -85,6 +85,14 @@ class FileStore:
             self._root = None
             self._open.clear()
 
+    def moved(self) -> bool:
+        """Whether the path leads elsewhere by now, or nowhere."""
+        root = self._root
+        try:
+            return root is None or not os.path.samestat(os.stat(self._path), os.fstat(root.fd))
+        except OSError:
+            return True
+
     def __enter__(self) -> FileStore:
         return self
 

@@ -11,17 +11,19 @@ import math
 import os
 import pickle
 import threading
+import weakref
 from collections import OrderedDict
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from . import _fork
+from ._container import is_container
 from ._errors import InvalidError, StaleError
 from ._file import FileStore
 from ._types import NDArray
 
-_OPEN_MAX = 64  # arrays that a process keeps open for those who only name them
+_OPEN_MAX = 512  # arrays that a process keeps open for those who only name them
 _STACK_BYTES = 16 << 20  # of the images in one chunk of a stack
 
 
@@ -37,8 +39,22 @@ class Recipe(NamedTuple):
         import gridhold
 
         how = dict(self.options)
-        opened = gridhold.open_stack if self.kind == "stack" else gridhold.open
-        return opened(self.source, self.path, **how)
+        if self.kind == "stack":
+            return gridhold.open_stack(self.source, self.path, **how)
+        return gridhold.open(_directory(self.source), self.path, **how)
+
+
+_directories: weakref.WeakValueDictionary[str, FileStore] = weakref.WeakValueDictionary()
+
+
+def _directory(source: Any) -> Any:
+    """A store for a directory of Zarr: one for all arrays in it, for each keeps files open."""
+    if not isinstance(source, str) or "://" in source or is_container(source) or not os.path.isdir(source):
+        return source
+    store = _directories.get(source)
+    if store is None or store.moved():
+        store = _directories[source] = FileStore(source)
+    return store
 
 
 def recipe(kind: str, source: Any, path: str, **options: Any) -> Recipe:
@@ -194,7 +210,10 @@ def _within(key: Any, shape: tuple[int, ...]) -> Any:
 
 def lazy(how: Recipe, opened: Any = None) -> Lazy:
     """Names what a recipe opens. It is opened here for its shape, and stays so for reads in this process."""
-    token = hashlib.sha256(pickle.dumps(how)).digest()[:16]
+    try:
+        token = hashlib.sha256(pickle.dumps(how)).digest()[:16]
+    except Exception:  # a store that stays in this process
+        token = os.urandom(16)
     opened = how.open() if opened is None else opened
     if not hasattr(opened, "shape"):
         raise InvalidError(f"gridhold: {how.source}: a {type(opened).__name__} is no array; name one in it")
