@@ -219,6 +219,7 @@ export class Gridhold {
   close(): void {
     this.#closed = true;
     this.#guest?.close();
+    this.#guest = undefined;
   }
 
   [Symbol.dispose](): void {

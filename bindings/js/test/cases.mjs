@@ -3,12 +3,15 @@
 // served is closed when the case is over.
 import { codecs } from './cases/codecs.mjs';
 import { batches } from './cases/batches.mjs';
+import { containers } from './cases/containers.mjs';
+import { counting } from './cases/counting.mjs';
 import { crossOrigin } from './cases/cross-origin.mjs';
 import { faults } from './cases/faults.mjs';
 import { fixtures } from './cases/fixtures.mjs';
 import { http } from './cases/http.mjs';
+import { images } from './cases/images.mjs';
 import { reading } from './cases/reading.mjs';
 import { sharing } from './cases/sharing.mjs';
 import { types } from './cases/types.mjs';
 
-export const cases = { ...reading, ...fixtures, ...types, ...batches, ...sharing, ...faults, ...codecs, ...http, ...crossOrigin };
+export const cases = { ...reading, ...fixtures, ...types, ...batches, ...sharing, ...faults, ...codecs, ...http, ...crossOrigin, ...counting, ...containers, ...images };

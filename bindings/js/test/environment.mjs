@@ -36,7 +36,7 @@ export async function manifests(store) {
   return {
     manifest: await read('zarr', 'manifest.json'),
     corrupt: await read('zarr', 'corrupt.json'),
-    containers: await read('blosc2', 'manifest.json'),
+    containers: (await read('blosc2', 'manifest.json')).entries,
     images: await read('images', 'manifest.json'),
   };
 }

@@ -26,22 +26,18 @@ class Folder extends MemoryStore {
   }
 }
 
-/** The folders of testdata, each fetched at once: a request for each chunk takes a browser a minute. */
-const folders = {};
-for (const folder of ['zarr', 'blosc2', 'images', 'requests']) {
-  const body = await (await fetch(`/folders/${folder}`)).arrayBuffer();
-  folders[folder] = new Folder(new Map(unpacked(new Uint8Array(body)).objects));
-}
-
-const ready = (async () => ({
-  lib,
-  wasm: await lib.Gridhold.compile(),
-  zstd: Zstd,
-  serve: serveFromAfar,
-  store: (folder) => folders[folder],
-  url: new URL('/testdata/', location.href).href,
-  ...(await manifests((folder) => folders[folder])),
-}))();
+// No await at the top: a worker would miss what it is told meanwhile.
+const ready = (async () => {
+  const folders = {};
+  // Each fetched at once: a request for each chunk takes a browser a minute.
+  await Promise.all(['zarr', 'blosc2', 'images', 'requests'].map(async (folder) => {
+    const body = await (await fetch(`/folders/${folder}`)).arrayBuffer();
+    folders[folder] = new Folder(new Map(unpacked(new Uint8Array(body)).objects));
+  }));
+  const store = (folder) => folders[folder];
+  const wasm = await lib.Gridhold.compile();
+  return { lib, wasm, zstd: Zstd, serve: serveFromAfar, store, url: new URL('/testdata/', location.href).href, ...(await manifests(store)) };
+})();
 
 /** Runs a case; answers what went wrong, or "". */
 async function runs(name) {

@@ -7,31 +7,9 @@ import { after, test } from 'node:test';
 import { Gridhold, InvalidError, UnsupportedError, WrongArrayError, httpStore, zipStore } from '@gridhold/gridhold';
 
 import { equal, ok, rejects } from './check.mjs';
+import { field, picks, piece } from './field.mjs';
 
 const file = (name) => new Uint8Array(readFileSync(new URL(`../../../testdata/requests/${name}`, import.meta.url)));
-
-// The array that testdata/README tells of.
-const piece = (k) => Uint8Array.from({ length: 256 }, (_, i) => 31 * k + 7 * i);
-
-function field() {
-  const shard = new Uint8Array(1024 * (256 + 16));
-  const index = new DataView(shard.buffer, 1024 * 256);
-  for (let k = 0; k < 1024; k++) {
-    shard.set(piece(k), 256 * k);
-    index.setBigUint64(16 * k, BigInt(256 * k), true);
-    index.setBigUint64(16 * k + 8, 256n, true);
-  }
-  const objects = new Map([['zarr.json', file('zarr.json')]]);
-  for (let s = 0; s < 16; s++) objects.set(`c/${s >> 2}/${s % 4}`, shard);
-  return objects;
-}
-
-/** 256 subchunks, 16 of each shard: their places, and which of its shard each is. */
-const picks = Array.from({ length: 256 }, (_, i) => {
-  const [j, s] = [i >> 4, i % 16];
-  const k = (61 * j + 17 * s) % 1024;
-  return { k, at: [(s >> 2) * 32 + (k >> 5), (s % 4) * 32 + (k % 32)] };
-});
 
 const open = [];
 after(() => open.forEach((made) => made.close()));
@@ -89,7 +67,7 @@ async function batch(array, some = picks) {
 }
 
 test('256 subchunks in 16 shards', async () => {
-  const server = await count(field());
+  const server = await count(field(file('zarr.json')));
   const array = await gh.openArray(server.url, { trace: true });
   await eachAlone(array, { shardCache: array.shardCache() });
   equal(server.taken(), 1 + 272);
@@ -106,7 +84,7 @@ test('256 subchunks in 16 shards', async () => {
 });
 
 test('how ranges become requests', async () => {
-  const server = await count(field());
+  const server = await count(field(file('zarr.json')));
   for (const [options, least, most] of [
     [{ gap: -1 }, 80, 80],
     [{ maxMerged: 256 }, 80, 80],
@@ -124,7 +102,7 @@ test('how ranges become requests', async () => {
 });
 
 test('index pack', async () => {
-  const objects = field();
+  const objects = field(file('zarr.json'));
   objects.set('index/a pack', file('pack'));
   const server = await count(objects);
   const array = await gh.openArray(server.url, { indexPack: file('pack') });
@@ -166,7 +144,7 @@ test('32 requests under way, with shards and without', async () => {
 
   for (const [objects, wanted, indexPack] of [
     [chunks, Array.from({ length: 64 }, (_, k) => ({ k, at: [k, 0] })), undefined],
-    [field(), picks, file('pack')],
+    [field(file('zarr.json')), picks, file('pack')],
   ]) {
     let waiting = [];
     const server = await count(objects, (req, res, go) => {

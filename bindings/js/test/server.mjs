@@ -44,9 +44,8 @@ export async function serve(objects, behaviour = {}) {
   };
   for (const [key, bytes] of [...objects]) put(key, bytes);
 
-  const answer = (req, res) => {
+  const take = (req, res) => {
     const path = new URL(req.url, 'http://x').pathname;
-    const key = decodeURIComponent(path.slice(1));
     const { range } = req.headers;
     const entry = { method: req.method, path, range, status: 0 };
     requests.push(entry);
@@ -58,6 +57,12 @@ export async function serve(objects, behaviour = {}) {
     });
     changed();
     if (state.hang) return;
+    if (state.delay === 0) answer(req, res, entry);
+    else setTimeout(answer, state.delay, req, res, entry);
+  };
+
+  const answer = (req, res, entry) => {
+    const key = decodeURIComponent(entry.path.slice(1));
     const end = (status, headers, body) => {
       entry.status = status;
       const cors = { 'access-control-allow-origin': '*', 'access-control-expose-headers': state.expose };
@@ -74,7 +79,7 @@ export async function serve(objects, behaviour = {}) {
     const etag = tags.get(key);
     const ifMatch = req.headers['if-match'];
     if (ifMatch !== undefined && ifMatch !== etag) return end(412);
-    const asked = /^bytes=(\d*)-(\d*)$/.exec(range ?? '');
+    const asked = /^bytes=(\d*)-(\d*)$/.exec(entry.range ?? '');
     const whole = key.endsWith('zarr.json') || asked === null;
     if (whole && state.pack) return end(200, { etag, 'content-encoding': 'gzip' }, gzipSync(bytes));
     if (asked === null) return end(200, { etag, 'content-length': bytes.length, 'accept-ranges': 'bytes' }, bytes);
@@ -85,10 +90,7 @@ export async function serve(objects, behaviour = {}) {
     end(206, { etag, 'content-range': `bytes ${start}-${stop - 1}/${bytes.length}`, 'content-length': part.length }, part);
   };
 
-  const server = createServer((req, res) => {
-    if (state.delay === 0) answer(req, res);
-    else setTimeout(answer, state.delay, req, res);
-  });
+  const server = createServer(take);
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   return {
