@@ -27,6 +27,7 @@ part "scratches, killed at every point" go test -tags gridhold_crash -run CrashP
 part "sdk under wasip1" scripts/test-wasm.sh
 part "JavaScript" scripts/test-js.sh
 part "Python" scripts/test-python.sh
+part "all languages at one container" env REQUIRE_PEERS=1 REQUIRE_BINDINGS=1 go test -count=1 -run '^TestSharingInAllLanguages$' ./internal/interop
 
 echo
 printf '%s\n' "${summary[@]}"
