@@ -73,7 +73,7 @@ export class Core {
       name,
       async (guest) => {
         const { kind, request } = await opening(guest);
-        const reply = await guest.run(kind, request, signal);
+        const reply = await guest.run(kind, request, kept.state === undefined ? signal : undefined);
         const state = parsed(reply.bytes) as ContainerState;
         kept.state ??= state;
         if (state.kind !== kept.state.kind) throw new StaleError(`${name}: it is a ${state.kind} by now`, { item: name });
@@ -87,7 +87,7 @@ export class Core {
 
   #kept: { state?: ContainerState };
 
-  /** Opens it for the first time. */
+  /** Opens it for the first time, which the signal ends. */
   static async open(gridhold: Gridhold, name: string, opening: Opening, release: () => void, signal?: AbortSignal): Promise<Core> {
     const core = new Core(gridhold, name, opening, release, signal);
     try {
@@ -128,27 +128,41 @@ export class Core {
   }
 
   /** What lies in it. */
-  leaf(key: string, vlmeta = false): Promise<Core> {
+  leaf(key: string, vlmeta = false, { signal }: CallOptions = {}): Promise<Core> {
     return Core.open(
       this.gridhold,
       key,
       async (guest) => ({ kind: Kind.containerOpen, request: json({ container: await this.on(guest), key, vlmeta }) }),
       () => {},
+      signal,
     );
   }
 
+  /** `container_do` that changes the container. */
+  async change(deed: Record<string, unknown>, options?: CallOptions): Promise<void> {
+    this.state = (await this.do(deed, options)) as ContainerState;
+  }
+
   /** It, under its lock, until that is closed. */
-  hold(shared: boolean, { signal }: CallOptions = {}): Promise<Core> {
-    let held = false;
+  hold(shared: boolean, options?: CallOptions): Promise<Core> {
+    return this.made({ do: 'hold', shared }, options);
+  }
+
+  /** What a deed makes of it, which ends with the guest that made it. */
+  made(deed: Record<string, unknown>, { signal }: CallOptions = {}, name = this.name, release = () => {}, again?: object): Promise<Core> {
+    let once = false;
     return Core.open(
       this.gridhold,
-      this.name,
+      name,
       async (guest) => {
-        if (held) throw new ClosedError(`${this.name}: the hold ended with the guest that had it`);
-        held = true;
-        return { kind: Kind.containerDo, request: json({ container: await this.on(guest), do: 'hold', shared }) };
+        if (!once) {
+          once = true;
+          return { kind: Kind.containerDo, request: json({ container: await this.on(guest), ...deed }) };
+        }
+        if (again === undefined) throw new ClosedError(`${name}: it ended with the guest that had it`);
+        return { kind: Kind.containerOpen, request: json(again) };
       },
-      () => {},
+      release,
       signal,
     );
   }
@@ -201,8 +215,33 @@ export class Container {
   /** Takes over what was changed elsewhere, and says whether anything was. */
   async refresh(options?: CallOptions): Promise<boolean> {
     const before = await this.changeTick(options);
-    this.core.state = (await this.core.do({ do: 'refresh' }, options)) as ContainerState;
+    await this.core.change({ do: 'refresh' }, options);
     return this.core.state.tick !== before;
+  }
+
+  /**
+   * Gives `changeTick`, now and after each change that it takes over: it looks every `interval` milliseconds, and ends with
+   * the signal, whose reason it rejects with, or when the loop over it is left.
+   */
+  async *watch({ interval = 20, signal }: CallOptions & { interval?: number } = {}): AsyncGenerator<number, never> {
+    let tick = await this.changeTick({ signal });
+    yield tick;
+    for (;;) {
+      await pause(interval, signal);
+      if (!(await this.refresh({ signal })) && this.core.state.tick === tick) continue;
+      tick = this.core.state.tick;
+      yield tick;
+    }
+  }
+
+  /** What it is now, to be read and then closed, whatever is written meanwhile. Not of a store that is many files. */
+  async snapshot(options?: CallOptions): Promise<this> {
+    return this.like(await this.core.made({ do: 'snapshot' }, options));
+  }
+
+  /** @internal Another one of its class. */
+  protected like(core: Core): this {
+    return new (this.constructor as new (core: Core) => this)(core);
   }
 
   /** Counts the changes that were taken over since it was opened. */
@@ -224,7 +263,7 @@ export class Container {
   }
 
   async #holding<T>(shared: boolean, use: (held: this) => Promise<T>, options?: CallOptions): Promise<T> {
-    const held = new (this.constructor as new (core: Core) => this)(await this.core.hold(shared, options));
+    const held = this.like(await this.core.hold(shared, options));
     let result: T;
     try {
       result = await use(held);
@@ -288,6 +327,21 @@ export class VLMeta {
     for (const name of await this.keys(options)) found.push([name, await this.get(name, options)]);
     return found;
   }
+}
+
+function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted) return reject(signal.reason);
+    const leave = () => {
+      clearTimeout(timer);
+      reject(signal!.reason);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', leave);
+      resolve();
+    }, ms);
+    signal?.addEventListener('abort', leave, { once: true });
+  });
 }
 
 /** A request of `container_read` or `container_write`. */

@@ -1,7 +1,7 @@
 // Opening and making containers.
 
 import { Kind } from './abi.js';
-import { Core, json, type FileSource } from './container.js';
+import { Core, json, type CallOptions, type FileSource } from './container.js';
 import { InvalidError } from './errors.js';
 import { NDArray, SChunk, bytesOf, type Items } from './frame.js';
 import type { Gridhold } from './gridhold.js';
@@ -9,21 +9,7 @@ import { DictStore, EmbedStore, TreeStore, opened, type AnyContainer } from './k
 import { numpyCode } from './numpy.js';
 import { integers } from './request.js';
 import { objectAt, type Source } from './store.js';
-
-/** How a container is written. */
-export interface WriteOptions {
-  /** When what is written outlasts a power cut: on `close` (default), at every `commit`, `never`. */
-  durability?: 'close' | 'commit' | 'never';
-  /**
-   * Whether each call locks the container against all others who lock it: python-blosc2, and Gridhold in any language.
-   * Default: what the environment variable BLOSC_LOCKING says, else not.
-   */
-  locking?: boolean | 'if_possible';
-  /** How long a call waits for the lock, in milliseconds; default: as long as it takes. Rejects with LockTimeoutError then. */
-  lockTimeout?: number;
-  /** Lock on a network's file system too. */
-  lockNetwork?: boolean;
-}
+import { how, modes, packing, type CreateOptions, type WriteOptions } from './writing.js';
 
 /** How a container is opened. */
 export interface ContainerOptions extends WriteOptions {
@@ -33,29 +19,13 @@ export interface ContainerOptions extends WriteOptions {
   key?: string;
   /** `r` (default), or `a` to write too, which takes a file. */
   mode?: 'r' | 'a';
-}
-
-/** How chunks are packed, by the names of python-blosc2. */
-export interface CParams {
-  codec?: 'blosclz' | 'lz4' | 'lz4hc' | 'zlib' | 'zstd';
-  /** 0 to 9; default 5. */
-  clevel?: number;
-  /** In the order in which they are applied; default `shuffle`. */
-  filters?: ('nofilter' | 'shuffle' | 'bitshuffle' | 'delta' | 'trunc_prec' | 'bytedelta')[];
-  filtersMeta?: number[];
-}
-
-/** How a frame is made. */
-export interface CreateOptions extends WriteOptions {
-  /** `x` (default): there must be nothing; `w`: what is there is replaced; `a`: what is there is opened. */
-  mode?: 'x' | 'w' | 'a';
-  cparams?: CParams;
-  /** False: a directory with a file a chunk. */
-  contiguous?: boolean;
+  /** Put back first what a program that died, or wrote an old header, has left unreachable. Takes `mode: 'a'`. */
+  repair?: boolean;
+  signal?: AbortSignal | undefined;
 }
 
 /** How an array is made. */
-export interface ArrayOptions extends CreateOptions {
+export interface ArrayOptions extends CreateOptions, CallOptions {
   shape: readonly number[];
   /** As NumPy writes it, or `"int32"`. */
   dtype: string;
@@ -66,7 +36,7 @@ export interface ArrayOptions extends CreateOptions {
 }
 
 /** How a sequence is made. */
-export interface SChunkOptions extends CreateOptions {
+export interface SChunkOptions extends CreateOptions, CallOptions {
   /** Bytes of an item; default 1. */
   typesize?: number;
   /** Bytes of a chunk; default: those of the first one. */
@@ -75,13 +45,11 @@ export interface SChunkOptions extends CreateOptions {
 }
 
 /** How a store is made. */
-export interface StoreOptions extends WriteOptions {
+export interface StoreOptions extends WriteOptions, CallOptions {
   kind: 'embedstore' | 'dictstore' | 'treestore';
   /** Decoded bytes that make a leaf a file of its own; 0: all are. */
   threshold?: number;
 }
-
-const filters = { nofilter: 0, shuffle: 1, bitshuffle: 2, delta: 3, trunc_prec: 4, bytedelta: 35 } as const;
 
 function isFile(source: Source | FileSource): source is FileSource {
   return typeof source === 'object' && 'files' in source;
@@ -89,11 +57,18 @@ function isFile(source: Source | FileSource): source is FileSource {
 
 /** Opens a container. */
 export async function openContainer(gridhold: Gridhold, source: Source | FileSource, options: ContainerOptions): Promise<AnyContainer> {
+  options.signal?.throwIfAborted();
   const { recipe, name, release } = place(gridhold, source, options);
-  const core = await Core.open(gridhold, name, async () => ({ kind: Kind.containerOpen, request: json(recipe) }), release);
+  let { repair = false } = options; // the first time only
+  const opening = async () => {
+    const request = json({ ...recipe, repair });
+    repair = false;
+    return { kind: Kind.containerOpen, request };
+  };
+  const core = await Core.open(gridhold, name, opening, release, options.signal);
   if (options.key === undefined) return opened(core);
   try {
-    const leaf = await core.leaf(options.key.startsWith('/') ? options.key : `/${options.key}`);
+    const leaf = await core.leaf(options.key.startsWith('/') ? options.key : `/${options.key}`, false, options);
     leaf.keep(core);
     return opened(leaf);
   } catch (error) {
@@ -112,7 +87,7 @@ function place(gridhold: Gridhold, source: Source | FileSource, options: Contain
       release: () => gridhold.systems.release(fs),
     };
   }
-  if (mode !== 'r') throw new InvalidError('objects of a store are only read');
+  if (mode !== 'r' || options.repair) throw new InvalidError('objects of a store are only read');
   let name = options.path;
   if (typeof source === 'string' && name === undefined) {
     ({ store: source, key: name } = objectAt(source));
@@ -141,13 +116,13 @@ export async function createStore(gridhold: Gridhold, target: FileSource, option
   return opened(await create(gridhold, target, { kind, threshold }, options)) as EmbedStore | DictStore | TreeStore;
 }
 
-async function create(gridhold: Gridhold, target: FileSource, spec: object, options: CreateOptions & { data?: Items }): Promise<Core> {
+async function create(gridhold: Gridhold, target: FileSource, spec: object, options: CreateOptions & CallOptions & { data?: Items }): Promise<Core> {
   if (!isFile(target)) throw new InvalidError('containers are made in files');
-  const { mode = 'x', contiguous = true } = options;
+  options.signal?.throwIfAborted();
+  const { mode = 'x', contiguous = true, checksums = false } = options;
   const fs = gridhold.systems.acquire(target.files);
   const recipe = { fs, name: target.name, ...how(options) };
-  const modes = { x: {}, w: { replace: true }, a: { or_open: true } };
-  const text = json({ ...spec, ...packing(options.cparams), ...recipe, ...modes[mode], sparse: !contiguous });
+  const text = json({ ...spec, ...packing(options.cparams), ...recipe, ...modes[mode], sparse: !contiguous, checksums });
   const data = options.data === undefined ? new Uint8Array() : bytesOf(options.data);
   const request = new Uint8Array(4 + text.length + data.length);
   new DataView(request.buffer).setUint32(0, text.length, true);
@@ -163,30 +138,6 @@ async function create(gridhold: Gridhold, target: FileSource, spec: object, opti
       return { kind: Kind.containerCreate, request };
     },
     () => gridhold.systems.release(fs),
+    options.signal,
   );
 }
-
-/** The part of a request that says how to write and lock. */
-function how({ durability = 'close', locking, lockTimeout = 0, lockNetwork = false }: WriteOptions): object {
-  const said = { true: 'always', false: 'never', if_possible: 'if_possible' }[`${locking ?? lockingOf()}`];
-  if (said === undefined) throw new InvalidError(`locking: ${locking}: true, false or 'if_possible' is needed`);
-  integers('lockTimeout', [lockTimeout]);
-  return { durability, locking: said, lock_timeout_ms: lockTimeout, lock_network: lockNetwork };
-}
-
-/** What the environment asks for, as python-blosc2 reads it. */
-function lockingOf(): boolean | 'if_possible' {
-  const { process } = globalThis as { process?: { env?: Record<string, string | undefined> } };
-  return ['', '0'].includes(process?.env?.BLOSC_LOCKING ?? '') ? false : 'if_possible';
-}
-
-/** `cparams` as the core has them. */
-function packing(cparams: CParams | undefined): object {
-  if (cparams === undefined) return {};
-  const { codec = 'zstd', clevel = 5, filters: names = ['shuffle'], filtersMeta = [] } = cparams;
-  // One filter goes last, as the peer's do.
-  const all = [...Array<'nofilter'>(Math.max(0, 6 - names.length)).fill('nofilter'), ...names];
-  const metas = [...Array<number>(Math.max(0, 6 - names.length)).fill(0), ...filtersMeta];
-  return { codec, level: clevel, filters: all.map((name, i) => [filters[name], metas[i] ?? 0]) };
-}
-

@@ -5,7 +5,7 @@ export type { Cost } from './cost.js';
 export { ShardCache, type CacheOptions, type CacheStats } from './cache.js';
 export { gzipStream, type CodecClass, type Codecs, type DecodeFunction, type LentCodec } from './codecs.js';
 export { Container, VLMeta, type CallOptions, type ContainerDamage, type ContainerState, type FileSource } from './container.js';
-export type { ArrayOptions, CParams, ContainerOptions, CreateOptions, SChunkOptions, StoreOptions, WriteOptions } from './creating.js';
+export type { ArrayOptions, ContainerOptions, SChunkOptions, StoreOptions } from './creating.js';
 export type { DataType, DataTypeJson, Field } from './dtype.js';
 export {
   CancelledError,
@@ -54,4 +54,5 @@ export {
   type Source,
   type Store,
 } from './store.js';
+export type { CParams, CopyOptions, CreateOptions, WriteOptions } from './writing.js';
 export { field, type NdArray, type TypedArray } from './values.js';

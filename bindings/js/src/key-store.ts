@@ -14,8 +14,8 @@ export class KeyStore extends Container {
   }
 
   /** Opens what lies under a key; it is closed with the store. Rejects with NotFoundError. */
-  async get(key: string): Promise<AnyContainer> {
-    return opened(await this.core.leaf(rooted(key)));
+  async get(key: string, options?: CallOptions): Promise<AnyContainer> {
+    return opened(await this.core.leaf(rooted(key), false, options));
   }
 
   /** Stores a copy of a frame. */
@@ -56,16 +56,16 @@ export class TreeStore extends DictStore {
   }
 
   /** The metadata of a node; none if it has none. */
-  async getVlmeta(path = '/'): Promise<Record<string, unknown>> {
+  async getVlmeta(path = '/', options?: CallOptions): Promise<Record<string, unknown>> {
     let leaf: Core;
     try {
-      leaf = await this.core.leaf(rooted(path), true);
+      leaf = await this.core.leaf(rooted(path), true, options);
     } catch (error) {
       if (error instanceof NotFoundError) return {};
       throw error;
     }
     const found: Record<string, unknown> = {};
-    for (const name of leaf.state.vlmeta) found[name] = decode(await leaf.read(ContainerRead.vlmeta, [], {}, name));
+    for (const name of leaf.state.vlmeta) found[name] = decode(await leaf.read(ContainerRead.vlmeta, [], options, name));
     await leaf.close();
     return found;
   }
