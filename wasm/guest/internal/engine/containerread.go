@@ -27,6 +27,14 @@ func (e *Engine) parseContainer(q *request, r *wire.Reader) fault.Code {
 		return fault.CodeClosed
 	}
 	q.urgent = q.at.endHold != nil
+	return 0
+}
+
+// weighContainer says what a container's operation may take. It looks at the
+// container, which waits for whoever takes over a change, over imports in
+// flight: it is the worker's to do that, for nothing else runs while an
+// export of the guest waits.
+func (q *request) weighContainer() {
 	h := frameOf(q.at.container).Header()
 	q.weight = someBytes + 2*max(int64(h.ChunkSize), 0)
 	switch what := q.flags &^ wire.ReadLittle; {
@@ -41,7 +49,6 @@ func (e *Engine) parseContainer(q *request, r *wire.Reader) fault.Code {
 	case what == wire.ReadBytes && len(q.index) == 2:
 		q.weight = add(q.weight, max(q.index[1], 0))
 	}
-	return 0
 }
 
 // spans are the triples of a slice; nil, for all, where there are none.

@@ -1,11 +1,15 @@
 package engine
 
 import (
+	"fmt"
+	"os"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/gridhold/gridhold/sdk/fault"
+	"github.com/gridhold/gridhold/sdk/storage"
 	"github.com/gridhold/gridhold/sdk/storage/storagetest"
 	"github.com/gridhold/gridhold/wasm/wire"
 )
@@ -180,4 +184,35 @@ func TestMoreEndedThanRoom(t *testing.T) {
 		_, _, err := f.take(e, op)
 		require.NoError(t, err)
 	}
+}
+
+// A read of a container can be started while another operation takes over
+// what changed there: the export may not wait for that one's import.
+func TestContainerReadWhileItChanges(t *testing.T) {
+	frame, err := os.ReadFile("../../../../testdata/blosc2/ndim/2d.b2nd")
+	require.NoError(t, err)
+	f := newFake(t)
+	objects := storage.NewMemory()
+	objects.Set("a.b2nd", frame)
+	f.stores[1] = objects
+	e := New(f)
+	opened, _, err := f.call(e, wire.KindContainerOpen, []byte(`{"store":{"kind":"host","id":1},"name":"a.b2nd"}`))
+	require.NoError(t, err)
+	f.later = true
+	refresh := e.Start(wire.KindContainerDo, fmt.Appendf(nil, `{"container":%d,"do":"refresh"}`, opened.Object))
+	require.Positive(t, refresh)
+	until(t, func() bool { e.Run(0, 0); return e.Box.Waiting == 1 })
+	started := make(chan int32)
+	go func() { started <- e.Start(wire.KindContainerRead, u32s(opened.Object, wire.ReadSlice, 0)) }()
+	var slice int32
+	select {
+	case slice = <-started:
+	case <-time.After(10 * time.Second):
+		t.Fatal("it waits for what can only come after it")
+	}
+	require.Positive(t, slice)
+	f.settle(e, 1, refresh, slice)
+	_, b, err := f.take(e, slice)
+	require.NoError(t, err)
+	require.Len(t, b, 45*67*4)
 }

@@ -46,8 +46,12 @@ func (e *Engine) serve(w *worker) {
 
 // run carries out one operation and makes its result final.
 func (e *Engine) run(op *Operation) {
-	weight := op.request.weight
-	if op.request.urgent {
+	q := &op.request
+	if q.kind == wire.KindContainerRead || q.kind == wire.KindContainerWrite {
+		q.weighContainer()
+	}
+	weight := q.weight
+	if q.urgent {
 		weight = 0
 	}
 	weight, err := e.gate.enter(op, weight)
@@ -61,7 +65,7 @@ func (e *Engine) run(op *Operation) {
 			e.end(op, answer{}, fault.Recovered(p), true)
 		}
 	}()
-	a, err := e.do(op, &op.request)
+	a, err := e.do(op, q)
 	if err == nil && a.object != 0 && a.kind != wire.Located && op.unwanted() {
 		// Nobody will ever know the handle, which may hold a lock.
 		_, err = e.close(a.object)
