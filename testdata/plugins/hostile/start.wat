@@ -1,0 +1,11 @@
+;; Never gets past its start function.
+(module
+  (memory (export "memory") 1)
+  (data (i32.const 1024) "{\"name\":\"h\",\"codecs\":[{\"names\":[\"hostile\"]}]}")
+  (func (export "gp_abi") (result i32) (i32.const 0x10000))
+  (func (export "gp_alloc") (param i32) (result i32) (i32.const 8192))
+  (func (export "gp_reset"))
+  (func (export "gp_about") (param i32) (result i32) (i32.store (local.get 0) (i32.const 1024)) (i32.store (i32.add (local.get 0) (i32.const 4)) (i32.const 45)) (i32.const 0))
+  (func (export "gp_decode") (param i32 i32 i32 i32 i32 i32 i32) (result i32) (i32.const 0))
+  (func $start (loop $ever (br $ever)))
+  (start $start))
