@@ -61,6 +61,11 @@ func TestSTARVariants(t *testing.T) {
 		got, err = scanSTAR(iotest.OneByteReader(strings.NewReader(text)))
 		require.NoError(t, err, name)
 		require.Equal(t, want, got, name)
+		var again bytes.Buffer
+		require.NoError(t, writeTables(image.NewSTARWriter(&again), got, false), name)
+		got, err = scanSTAR(&again)
+		require.NoError(t, err, name)
+		require.Equal(t, want, got, name)
 	}
 }
 
