@@ -45,7 +45,10 @@ def open_beneath(root: int, name: str, flags: int = os.O_RDONLY, *, directory: b
                 if target.startswith("/") or links > _LINKS_MAX:
                     raise leads_out(name) from None
                 names.extend(reversed(target.split("/")))
-        return above.pop() if above else os.dup(root)
+        if above:
+            return above.pop()
+        # Not a copy of the root's descriptor: whoever lists it would share its position with others who do.
+        return os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=root)
     finally:
         for fd in above:
             os.close(fd)

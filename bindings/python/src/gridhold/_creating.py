@@ -178,7 +178,8 @@ def _number(value: Any, names: Mapping[str, int]) -> int:
 def create_schunk(chunksize: int | None, data: Any, **options: Any) -> Container:
     """The container of a new SChunk, to be made."""
     raw = b"" if data is None else _bytes_of(data)
-    item = int((options.get("cparams") or {}).get("typesize") or getattr(getattr(data, "dtype", None), "itemsize", 1))
+    item: int = getattr(getattr(data, "dtype", None), "itemsize", 1)
+    item = (options.get("cparams") or {}).get("typesize") or item
     if chunksize is None and raw:
         chunksize = max(len(raw) // item * item, item)
     options["cparams"] = {**(options.get("cparams") or {}), "typesize": item}

@@ -9,10 +9,10 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import errno
+import importlib
 import itertools
 import os
 import stat
-import struct
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -32,23 +32,17 @@ from ._errors import (
     from_number,
     number_of,
 )
-from ._locks import FileLock
+from ._locks import FileLock, system_locks
 from ._memory import Memory
 
-try:
-    import fcntl
-except ImportError:  # pragma: no cover
-    fcntl = None  # type: ignore[assignment]
-try:
-    import google_crc32c
-except ImportError:  # the guest copies by itself then
-    google_crc32c = None
+google_crc32c: Any = None
+with contextlib.suppress(ImportError):  # the guest copies by itself then
+    google_crc32c = importlib.import_module("google_crc32c")
 
 _READ, _WRITE, _CREATE, _EXCLUSIVE, _TRUNCATE = 1, 2, 4, 8, 16
 _COPIED_AT_ONCE = 1 << 20
 _RENAME_NOREPLACE = 1
 _FALLOC_KEEP_SIZE, _FALLOC_PUNCH_HOLE = 1, 2
-_FLOCK = struct.Struct("hhxxxxqqixxxx")  # a struct flock of 64-bit Linux
 _MOST = (1 << 63) - 1
 _serial = itertools.count(1)
 
@@ -167,6 +161,16 @@ class Files:
         locks, self._locks = self._locks, {}
         for lock in locks.values():
             lock.release()
+        files, self._open = self._open, {}
+        for f in files.values():
+            with contextlib.suppress(OSError):
+                os.close(f.fd)
+
+    def disown(self) -> None:
+        """Closes a forked child's copies of what the parent has open and locked, and keeps nothing of that from it."""
+        locks, self._locks = self._locks, {}
+        for lock in locks.values():
+            lock.disown()
         files, self._open = self._open, {}
         for f in files.values():
             with contextlib.suppress(OSError):
@@ -314,17 +318,15 @@ class Files:
 
     def lock_range(self, memory: Memory, token: int, file: int, lo: int, hi: int, mode: int) -> int:
         f, off = self._file(file, write=mode == 2), _off(lo, hi)
-        if fcntl is None or not hasattr(fcntl, "F_OFD_SETLK"):
+        if not system_locks.single:
             return UNSUPPORTED
         if (off in f.locks) != (mode == 0):
             raise LockedError(f"file: {f.name}: locked by the same open file", item=f.name, offset=off)
-        kind = (fcntl.F_UNLCK, fcntl.F_RDLCK, fcntl.F_WRLCK)[mode]
-        try:
-            fcntl.fcntl(f.fd, fcntl.F_OFD_SETLK, _FLOCK.pack(kind, os.SEEK_SET, off, 1, 0))
-        except OSError as e:
-            if e.errno in (errno.EAGAIN, errno.EACCES):
-                raise LockedError(f"file: {f.name}: locked by another", item=f.name, offset=off) from None
-            raise _failed(f.name, e) from None
+        with _told(f.name):
+            if mode == 0:
+                system_locks.give_byte(f.fd, off)
+            elif not system_locks.take_byte(f.fd, off, mode == 2):
+                raise LockedError(f"file: {f.name}: locked by another", item=f.name, offset=off)
         (f.locks.discard if mode == 0 else f.locks.add)(off)
         return 0
 

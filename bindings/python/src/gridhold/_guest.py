@@ -274,6 +274,20 @@ class Guest:
                 break
         return error
 
+    def disown(self) -> None:
+        """In a forked child: it is the parent's, who may be in the midst of it, and is not called here again.
+
+        The descriptors that lock files are open on are closed, or else the child would go on to hold locks.
+        """
+        self.lock = threading.Lock()
+        self._instance.dead = "guest: of the process that this one was forked from"
+        self._out.clear()
+        self.files.disown()
+        waiting, self._under_way = self._under_way, {}
+        for future in waiting.values():
+            if future is not None:  # of threads that stayed behind, or of tasks, which did not
+                self._runtime.reject(future, InternalError(self._instance.dead))
+
     def _bury(self) -> None:
         """It died: whoever waits is told, and nothing is written to it any more."""
         why = self._instance.dead or "guest: broke its contract"

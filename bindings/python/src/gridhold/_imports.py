@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import struct
+import threading
 from typing import TYPE_CHECKING
 
 from . import _abi, _decoders
@@ -26,6 +27,9 @@ _LENT_MIN = 4096  # smaller outputs are decoded in the guest: crossing over cost
 
 class Job:
     """Something the guest waits for."""
+
+    patient = False
+    """It may wait for long, and for what others do first: it takes no thread from those others."""
 
     def now(self, runtime: Runtime) -> object | None:
         """The outcome, if it can be had without waiting."""
@@ -151,17 +155,23 @@ class FetchJob(Job):
 
 
 class SleepJob(Job):
-    """``sleep``."""
+    """``sleep``: mostly the longest wait for something, which comes long before."""
+
+    patient = True
 
     def __init__(self, ms: int) -> None:
         self._ms = ms
+        self._given_up = threading.Event()
 
     def now(self, runtime: Runtime) -> bool | None:
         return True if self._ms == 0 else None
 
     async def run(self, runtime: Runtime) -> bool:
-        await runtime.sleep(self._ms / 1000)
+        await runtime.sleep(self._ms / 1000, self._given_up)
         return True
+
+    def give_up(self) -> None:
+        self._given_up.set()
 
     def write(self, memory: Memory, outcome: object) -> int:
         return 0

@@ -38,6 +38,13 @@ class Completion:
         self._future: Future[None] = Future()
         if not files:
             self._future.set_result(None)
+        _fork.register(self)
+
+    def _restart(self) -> None:
+        self._lock = threading.Lock()
+        if not self._future.done():  # who would have done it stayed in the parent
+            self._future = Future()
+            self._future.set_exception(CancelledError("scratch: the prefetch is of the process that this one was forked from"))
 
     def cancel(self) -> None:
         """Makes it end soon."""

@@ -1,4 +1,4 @@
-"""The locks of this process: ``flock``, as the core's other hosts take it.
+"""The locks of this process, as the core's other hosts take them.
 
 Every lock is a file opened for itself, so the system keeps two of one process
 apart as it does two processes. It waits for nobody and frees what a process
@@ -12,13 +12,14 @@ the same; nothing but fairness rests on it.
 from __future__ import annotations
 
 import contextlib
-import errno
 import os
+import sys
 import threading
 from typing import TYPE_CHECKING
 
 from . import _abi, _fork
 from ._errors import ClosedError, Error, LockedError, UnsupportedError
+from ._flock import locks_of
 from ._imports import Job
 
 if TYPE_CHECKING:
@@ -26,15 +27,12 @@ if TYPE_CHECKING:
     from ._memory import Memory
     from ._runtime import Runtime
 
-try:
-    import fcntl
-except ImportError:  # pragma: no cover
-    fcntl = None  # type: ignore[assignment]
-
 _SHARED, _EXCLUSIVE = 1, 2
 _FIRST_S, _LAST_S = 0.001, 0.025
 _GATE = ".gate"
 _Inode = tuple[int, int]
+system_locks = locks_of(sys.platform)
+"""The locks of this system."""
 
 
 class _Owners:
@@ -79,8 +77,17 @@ class FileLock:
         fd, self._fd = self._fd, -1
         if fd < 0:
             raise ClosedError("lock: unlocked twice")
-        os.close(fd)
-        _owners.remove(*self._whose)
+        try:
+            system_locks.give(fd)  # closing leaves it to children that were forked since
+        finally:
+            os.close(fd)
+            _owners.remove(*self._whose)
+
+    def disown(self) -> None:
+        """Closes a forked child's copy of the descriptor; the lock stays the parent's."""
+        fd, self._fd = self._fd, -1
+        if fd >= 0:
+            os.close(fd)
 
 
 def acquire(fs: FileSystem, name: str, owner: int, mode: int) -> FileLock | None:
@@ -88,8 +95,8 @@ def acquire(fs: FileSystem, name: str, owner: int, mode: int) -> FileLock | None
 
     Raises LockedError for an owner who would wait for himself.
     """
-    if fcntl is None:
-        raise UnsupportedError("lock: this system has no flock")
+    if not system_locks.whole:
+        raise UnsupportedError("lock: this system has none")
     if mode == _SHARED and _gate_is_shut(fs, name):
         return None
     fd = fs.open(name, 1 | 2 | 4)
@@ -107,12 +114,8 @@ def _locked(fs: FileSystem, fd: int, name: str, owner: int, mode: int) -> FileLo
     inode = s.st_dev, s.st_ino
     if _owners.refuses(inode, owner, mode):
         raise LockedError(f"lock: {name}: held by the same owner, who would wait for himself", item=name)
-    try:
-        fcntl.flock(fd, (fcntl.LOCK_SH if mode == _SHARED else fcntl.LOCK_EX) | fcntl.LOCK_NB)
-    except OSError as e:
-        if e.errno in (errno.EWOULDBLOCK, errno.EACCES):
-            return None
-        raise
+    if not system_locks.take(fd, mode == _EXCLUSIVE):
+        return None
     now = fs.stat(name)  # it may have been replaced by one that others lock
     if (now.st_dev, now.st_ino) != inode:
         return None
@@ -126,10 +129,9 @@ def _gate_is_shut(fs: FileSystem, name: str) -> bool:
     except (Error, OSError):
         return False  # mostly because there is none
     try:
-        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        return not system_locks.take(fd, False)
+    except OSError:
         return False
-    except OSError as e:
-        return e.errno in (errno.EWOULDBLOCK, errno.EACCES)
     finally:
         os.close(fd)
 
@@ -148,12 +150,13 @@ class _Gate:
             fd = self._fs.open(self._name, 1 | 2 | 4)
         except (Error, OSError):
             return
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+        taken = False
+        with contextlib.suppress(OSError):
+            taken = system_locks.take(fd, True)
+        if taken:
+            self._fd = fd
+        else:
             os.close(fd)
-            return
-        self._fd = fd
 
     def leave(self) -> None:
         if self._fd < 0:
@@ -167,13 +170,15 @@ class _Gate:
 class LockJob(Job):
     """``lock``."""
 
+    patient = True
+
     def __init__(self, memory: Memory, runtime: Runtime, files: Files, req: int, into: int) -> None:
         fs, self._mode, name, name_len, self._owner = _abi.LOCK.unpack(memory.read(req, _abi.LOCK.size))
         self._fs = runtime.file_system(fs)
         self._name = memory.read(name, name_len).decode()
         self._files = files
         self._into = into
-        self._given_up = False
+        self._given_up = threading.Event()
 
     def now(self, runtime: Runtime) -> FileLock | None:
         return acquire(self._fs, self._name, self._owner, self._mode)
@@ -186,10 +191,10 @@ class LockJob(Job):
                 lock = acquire(self._fs, self._name, self._owner, self._mode)
                 if lock is not None:
                     return lock
-                if self._given_up:
+                if self._given_up.is_set():
                     raise LockedError(f"lock: {self._name}: nobody waits for it any more", item=self._name)
-                await runtime.sleep(pause)
-                if self._mode == _EXCLUSIVE and not self._given_up:
+                await runtime.sleep(pause, self._given_up)
+                if self._mode == _EXCLUSIVE and not self._given_up.is_set():
                     gate.enter()
                 pause = min(2 * pause, _LAST_S)
         finally:
@@ -197,7 +202,7 @@ class LockJob(Job):
 
     def give_up(self) -> None:
         """The guest does not want it any more."""
-        self._given_up = True
+        self._given_up.set()
 
     def discard(self, outcome: object) -> None:
         """It came too late."""

@@ -101,8 +101,8 @@ class LoopRuntime(Runtime):
     async def fetch(self, request: Request) -> Response:
         return await self._threaded(fetcher.fetch, request)
 
-    async def sleep(self, seconds: float) -> None:
-        await asyncio.sleep(seconds)
+    async def sleep(self, seconds: float, over: threading.Event) -> None:
+        await asyncio.sleep(seconds)  # whose task is cancelled if it is over before
 
     async def compute(self, call: Callable[..., T], *args: Any) -> T:
         return await self._threaded(call, *args)
@@ -166,7 +166,6 @@ class _TaskFlight(Flight[T]):
                 self._task.cancel()
 
 
-_registry_lock = threading.Lock()
 _registry: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, dict[tuple[int, bool], LoopRuntime]] = (
     weakref.WeakKeyDictionary()
 )
@@ -175,8 +174,7 @@ _registry: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, dict[tuple[int, 
 def loop_runtime(memory: int, strict: bool) -> LoopRuntime:
     """The running loop's runtime with these settings."""
     loop = asyncio.get_running_loop()
-    with _registry_lock:
-        settings = _registry.setdefault(loop, {})
-        if (memory, strict) not in settings:
-            settings[memory, strict] = LoopRuntime(memory, strict, loop)
-        return settings[memory, strict]
+    settings = _registry.setdefault(loop, {})  # of which this thread alone knows the loop
+    if (memory, strict) not in settings:
+        settings[memory, strict] = LoopRuntime(memory, strict, loop)
+    return settings[memory, strict]

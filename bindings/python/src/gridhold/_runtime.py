@@ -60,6 +60,8 @@ class Runtime:
 
     def _restart(self) -> None:
         # The parent's guest may be in the midst of a call: kept, never called, never freed.
+        if self._guest is not None:
+            self._guest.disown()
         self._parents.append(self._guest)
         self._guest = None
         self._making = threading.Lock()
@@ -154,7 +156,8 @@ class Runtime:
     async def fetch(self, request: Request) -> Response:
         raise NotImplementedError
 
-    async def sleep(self, seconds: float) -> None:
+    async def sleep(self, seconds: float, over: threading.Event) -> None:
+        """Waits so long, or until that is set."""
         raise NotImplementedError
 
     async def compute(self, call: Callable[..., T], *args: Any) -> T:

@@ -42,7 +42,10 @@ class BlockingRuntime(Runtime):
         return Outcome()
 
     def launch(self, guest: Guest, token: int, job: Job) -> None:
-        workers.pool().submit(self._work, guest, token, job)
+        if job.patient:
+            threading.Thread(target=self._work, args=(guest, token, job), name="gridhold waits", daemon=True).start()
+        else:
+            workers.pool().submit(self._work, guest, token, job)
 
     def _work(self, guest: Guest, token: int, job: Job) -> None:
         try:
@@ -68,8 +71,8 @@ class BlockingRuntime(Runtime):
     async def fetch(self, request: Request) -> Response:
         return fetcher.fetch(request)
 
-    async def sleep(self, seconds: float) -> None:
-        time.sleep(seconds)
+    async def sleep(self, seconds: float, over: threading.Event) -> None:
+        over.wait(seconds)
 
     async def compute(self, call: Callable[..., T], *args: Any) -> T:
         return call(*args)
@@ -177,13 +180,11 @@ class _ThreadFlight(Flight[T]):
         yield
 
 
-_registry_lock = threading.Lock()
 _registry: dict[tuple[int, bool], BlockingRuntime] = {}
 
 
 def blocking_runtime(memory: int, strict: bool) -> BlockingRuntime:
     """The process's runtime with these settings."""
-    with _registry_lock:
-        if (memory, strict) not in _registry:
-            _registry[memory, strict] = BlockingRuntime(memory, strict)
-        return _registry[memory, strict]
+    found = _registry.get((memory, strict))
+    # Without a lock of our own, which a forked child might find shut for ever.
+    return found or _registry.setdefault((memory, strict), BlockingRuntime(memory, strict))

@@ -6,6 +6,12 @@
         cache = array.shard_cache()
         block = await array.retrieve_subchunk((3, 7), shard_cache=cache)
 
+Containers too, whose writes are coroutines with names (``await array.set(0, 7)``, ``await store.set(key, array)``):
+
+    async with await gridhold.aio.open("data.b2nd", mode="a", locking=True) as array:
+        async with array.holding_lock():
+            await array.set(0, await array[0] + 1)
+
 What was opened in one event loop is used in that loop alone.
 """
 
@@ -18,15 +24,32 @@ from ._abi import Places
 from ._array import DescribedArray, DescribedGroup, IndexPack, Indices, Selector, Source, cache_core, check_memory, opening
 from ._cache import CacheCore
 from ._core import ArrayCore, open_node
+from ._creating import opening_container
+from ._errors import InvalidError
 from ._loop import loop_runtime
 from ._node import Opening
 from ._node import list_nodes as list_nodes_in
 from ._place import Place
 from ._runtime import DEFAULT_MEMORY
 from ._select import basic_of
+from ._tasks import AsyncKeyStore, AsyncNDArray, AsyncSChunk, asarray, full, open_store, opened, zeros
 from ._types import NDArray
 
-__all__ = ["AsyncArray", "AsyncGroup", "AsyncShardCache", "list_nodes", "open", "open_array"]
+__all__ = [
+    "AsyncArray",
+    "AsyncGroup",
+    "AsyncKeyStore",
+    "AsyncNDArray",
+    "AsyncSChunk",
+    "AsyncShardCache",
+    "asarray",
+    "full",
+    "list_nodes",
+    "open",
+    "open_array",
+    "open_store",
+    "zeros",
+]
 
 
 class AsyncShardCache:
@@ -147,13 +170,27 @@ async def open(
     source: Source,
     path: str = "",
     *,
+    mode: str = "r",
     memory: int = DEFAULT_MEMORY,
     strict: bool = False,
     consolidated: bool = False,
+    durability: str = "close",
+    locking: bool | str | None = None,
+    lock_timeout: float | None = None,
+    repair: bool = False,
     index_pack: IndexPack | None = None,
     trace: bool = False,
-) -> AsyncArray | AsyncGroup:
-    """See ``gridhold.open``."""
+) -> Any:
+    """See ``gridhold.open``. A container is an AsyncNDArray, AsyncSChunk or AsyncKeyStore."""
+    runtime = loop_runtime(check_memory(memory), bool(strict))
+    options: dict[str, Any] = {"durability": durability, "locking": locking, "lock_timeout": lock_timeout, "repair": repair}
+    container = await opening_container(runtime, source, path, mode, **options)
+    if container is not None:
+        if index_pack is not None or trace:
+            raise InvalidError("index_pack, trace: go with arrays of Zarr")
+        return opened(container)
+    if mode != "r":
+        raise InvalidError(f"mode: {mode!r}: arrays of Zarr are only read here")
     return await _open(source, path, "any", memory, strict, opening(consolidated, index_pack, trace))
 
 
