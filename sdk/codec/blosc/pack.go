@@ -27,9 +27,22 @@ func (e *encoder) pack(dst, b []byte, s *scratch) []byte {
 	if e.dict != nil {
 		return e.dict.zstd(dst, b)
 	}
+	return zstd.Encode(dst, b, e.zstdLevel())
+}
+
+// zstdLevel is how hard zstd tries.
+func (e *encoder) zstdLevel() int {
 	level := e.p.Level
-	if level == 5 && e.p.typeSize() > 1 && (e.p.has(Shuffle) || e.p.has(BitShuffle)) {
-		level = zstd.Numbers
+	if e.p.typeSize() == 1 || !e.p.has(Shuffle) && !e.p.has(BitShuffle) {
+		return level
 	}
-	return zstd.Encode(dst, b, level)
+	switch {
+	case level == 1:
+		return zstd.Quick
+	case level == 5 && e.p.has(BitShuffle):
+		return zstd.Bits
+	case level == 5:
+		return zstd.Numbers
+	}
+	return level
 }

@@ -2,12 +2,14 @@ package zstd
 
 import "sync"
 
-// Levels are how hard Encode tries: from 1, the fastest, to MaxLevel. Numbers
-// stands for 5 where src is numbers that were shuffled: it makes them about as
-// small, and is faster.
+// Levels are how hard Encode tries: from 1, the fastest, to MaxLevel. Others
+// stand for one of them where src is numbers that were shuffled: they make them
+// about as small, and are faster.
 const (
-	Numbers  = 0
+	Numbers  = 0 // for 5
 	MaxLevel = 9
+	Bits     = MaxLevel + 1 // for 5, where the bits were shuffled
+	Quick    = MaxLevel + 2 // for 1
 )
 
 const (
@@ -30,7 +32,7 @@ type encoder struct {
 var idle = sync.Pool{New: func() any { return new(encoder) }}
 
 // Encode appends src to dst as a frame that states its size and has no
-// checksum. level is in 1..MaxLevel, or Numbers. It may be called by any number of
+// checksum. level is in 1..MaxLevel, Numbers, Bits or Quick. It may be called by any number of
 // goroutines at once.
 func Encode(dst, src []byte, level int) []byte {
 	e := idle.Get().(*encoder)
@@ -68,11 +70,11 @@ func blockEnd(src []byte) int {
 	if most <= 2*segment {
 		return most
 	}
-	var first, next [256]uint16
-	kind := sample(&first, src[:segment])
+	var first, next sample
+	first.take(src[:segment])
 	at := segment
 	for ; at+segment <= most; at += segment {
-		if k := sample(&next, src[at:at+segment]); k != kind || distance(&first, &next) > unlike {
+		if next.take(src[at : at+segment]); first.unlike(&next) {
 			return at
 		}
 	}
@@ -82,36 +84,52 @@ func blockEnd(src []byte) int {
 	return at
 }
 
-// sample counts some of the bytes of a segment. It reports whether all are
-// alike.
-func sample(counts *[256]uint16, b []byte) (run bool) {
-	clear(counts[:])
-	w := le.Uint64(b)
-	run = w == w<<8|w&255
-	var differ uint64
-	for i := 0; i+64 <= len(b); i += 64 {
-		x := le.Uint64(b[i:])
-		differ |= x ^ w
-		counts[uint8(x)]++
-		counts[uint8(x>>8)]++
-		counts[uint8(x>>16)]++
-		counts[uint8(x>>24)]++
-		counts[uint8(x>>32)]++
-		counts[uint8(x>>40)]++
-		counts[uint8(x>>48)]++
-		counts[uint8(x>>56)]++
-	}
-	return run && differ == 0
+// sample is some of the bytes of a segment.
+type sample struct {
+	run    bool // all are alike
+	first  byte
+	counts [256]uint16 // unless they are
 }
 
-// distance is how different the samples of two segments are: 0 to 2*samples.
-func distance(a, b *[256]uint16) int {
+// take takes a sample of a segment.
+func (s *sample) take(b []byte) {
+	w := le.Uint64(b)
+	s.first, s.run = byte(w), w == w<<8|w&255
+	for i := 64; i+64 <= len(b) && s.run; i += 64 {
+		s.run = le.Uint64(b[i:]) == w
+	}
+	if s.run {
+		return
+	}
+	clear(s.counts[:])
+	var others [256]uint16 // equal bytes in a row do not wait for each other
+	for i := 0; i+64 <= len(b); i += 64 {
+		x := le.Uint64(b[i:])
+		s.counts[uint8(x)]++
+		others[uint8(x>>8)]++
+		s.counts[uint8(x>>16)]++
+		others[uint8(x>>24)]++
+		s.counts[uint8(x>>32)]++
+		others[uint8(x>>40)]++
+		s.counts[uint8(x>>48)]++
+		others[uint8(x>>56)]++
+	}
+	for i, n := range others {
+		s.counts[i] += n
+	}
+}
+
+// unlike reports whether one code can not serve both segments.
+func (s *sample) unlike(o *sample) bool {
+	if s.run || o.run {
+		return s.run != o.run || s.first != o.first
+	}
 	sum := 0
-	for i, n := range a {
-		d := int(n) - int(b[i])
+	for i, n := range s.counts {
+		d := int(n) - int(o.counts[i])
 		sum += max(d, -d)
 	}
-	return sum
+	return sum > unlike
 }
 
 // appendBlock appends the block of bytes from..to.

@@ -40,7 +40,7 @@ func TestEncode(t *testing.T) {
 	defer peer.Close()
 	n := 0
 	for name, want := range encoded() {
-		for level := Numbers; level <= MaxLevel; level++ {
+		for level := range efforts {
 			if n++; len(want) > 20_000 && n%7 > 0 {
 				continue
 			}
@@ -68,7 +68,7 @@ func FuzzEncode(f *testing.F) {
 	peer, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1))
 	require.NoError(f, err)
 	f.Fuzz(func(t *testing.T, b []byte, times, level int) {
-		if times < 1 || times > 2000 || len(b)*times > 300_000 || level < Numbers || level > MaxLevel {
+		if times < 1 || times > 2000 || len(b)*times > 300_000 || level < 0 || level >= len(efforts) {
 			return
 		}
 		want := bytes.Repeat(b, times)

@@ -7,16 +7,18 @@ import (
 )
 
 const (
-	fastBits  = 15        // of hashes in a fast search of a large input
+	fastBits  = 15        // of hashes in a fast search, at most
 	headBits  = 16        // and at others, at most
 	chainBits = 17        // of positions in the chains
 	chainFar  = 1<<16 - 1 // between two of a chain
 	tail      = 8         // bytes at the end in which no match begins
 	enough    = 4         // bytes that a match has at least
 	burst     = 8
-	leapAfter = 64 // bytes without a match
-	leapShare = 8  // of what had none, one in so many bytes is left out next
-	mostLeap  = 256
+	leapAfter = 64      // bytes without a match
+	leapShare = 8       // of what had none, one in so many bytes is left out next
+	mostPays  = 20      // bytes of a match that a fast search takes for granted, at most
+	stretch   = 2 << 10 // bytes after which a fast search looks at what it saved
+	little    = 8       // one in so many bits
 	shortRun  = 64
 	recent    = 4 << 10 // bytes of blocks with few matches that a thorough search after them enters
 
@@ -25,33 +27,54 @@ const (
 	sequenceCost = 10 << 4
 	repeatCost   = 5 << 4
 	laterCost    = 1 << 3
+	nearCost     = 6 << 4 // a distance, at least
 )
 
 // effort is what a level spends.
 type effort struct {
-	least int // how much of a block, by a fast search, has to be matches for a thorough one: one in so many bits; 0: always thorough
-	rich  int // the effort, by level, that is spent where half 16ths of a block are matches
+	quick quick // what a fast search spends, which goes first
+	least int   // how much of a block, by a fast search, has to be matches for a thorough one: one in so many bits; 0: none
+	rich  int   // the effort, by level, that is spent instead where half 16ths of a block are matches
 	half  int
 	heads int // bits of hashes
-	tries int // earlier places that are looked at
+	tries int // earlier places that are looked at; 0: there is no thorough search
 	more  int // for each that was better than those before
 	later int // positions after one with a match that are tried too
 	nice  int // bytes of a match after which no better one is looked for
 	skip  int // where nothing matched for 1<<skip bytes, one more is skipped each time
 }
 
-var efforts = [MaxLevel + 1]effort{
-	Numbers: {least: 64, rich: 5, half: 9, heads: 15, tries: 2, more: 2, nice: 16, skip: 5},
+// quick is what a fast search spends.
+type quick struct {
+	bits  int // of hashes; 0: there is no such search
+	short int // bytes of a match that is looked for, at least
+	hard  int // the same while what matched saved little
+	leap  int // bytes that are left out, at most
+	gain  int // 16ths of a bit that a match saves, at least
+}
 
-	1: {},
-	2: {least: 64, rich: 3, half: 8, heads: 14, tries: 2, more: 2, nice: 16, skip: 6},
-	3: {least: 64, rich: 4, half: 8, heads: 15, tries: 6, more: 4, nice: 32, skip: 6},
-	4: {least: 64, rich: 5, half: 8, heads: 15, tries: 4, more: 4, later: 1, nice: 48, skip: 6},
-	5: {least: 64, rich: 6, half: 8, heads: 16, tries: 4, more: 4, later: 1, nice: 64, skip: 6},
-	6: {least: 64, rich: 7, half: 8, heads: 16, tries: 12, more: 8, later: 2, nice: 128, skip: 7},
+var (
+	careful = quick{bits: fastBits, short: 5, hard: 5, leap: 256}
+	sloppy  = quick{bits: fastBits, short: 5, hard: 5, leap: 1 << 10, gain: 4 << 4}
+	hasty   = quick{bits: fastBits - 1, short: 6, hard: 7, leap: 1 << 10, gain: 4 << 4}
+)
+
+var efforts = [...]effort{
+	Numbers: {quick: careful, least: 64, rich: 5, half: 9, heads: 15, tries: 2, more: 2, nice: 16, skip: 5},
+
+	1: {quick: careful},
+	2: {quick: careful, least: 64, rich: 3, half: 8, heads: 14, tries: 2, more: 2, nice: 16, skip: 6},
+	3: {quick: careful, least: 64, rich: 4, half: 8, heads: 15, tries: 6, more: 4, nice: 32, skip: 6},
+	4: {quick: careful, least: 64, rich: 5, half: 8, heads: 15, tries: 4, more: 4, later: 1, nice: 48, skip: 6},
+	5: {quick: careful, least: 64, rich: 6, half: 8, heads: 16, tries: 4, more: 4, later: 1, nice: 64, skip: 6},
+	6: {quick: careful, least: 64, rich: 7, half: 8, heads: 16, tries: 12, more: 8, later: 2, nice: 128, skip: 7},
 	7: {heads: 16, tries: 96, later: 2, nice: 256, skip: 9},
 	8: {heads: 16, tries: 192, later: 2, nice: 512, skip: 9},
 	9: {heads: 16, tries: 512, later: 2, nice: 1024, skip: 10},
+
+	// Where a fast search of bits saves much, a thorough one saves little more.
+	Bits:  {quick: sloppy, least: 6, rich: Quick, half: 6, heads: 15, tries: 2, more: 2, nice: 16, skip: 5},
+	Quick: {quick: hasty},
 }
 
 // searcher finds matches.
@@ -59,7 +82,7 @@ type searcher struct {
 	src    []byte
 	level  int
 	base   int                  // of positions in the tables: what is below is of earlier inputs
-	quick  [1 << fastBits]int32 // positions by hash, for a fast search
+	seen   [1 << fastBits]int32 // positions by hash, for a fast search
 	heads  []int32              // positions by hash
 	before []uint16             // by position, how far it is to the one before with the same hash; 0: too far
 	next   int                  // first position that is not in the chains
@@ -74,7 +97,7 @@ type searcher struct {
 
 // begin prepares for an input.
 func (s *searcher) begin(src []byte, level int) {
-	if level != 1 && s.heads == nil {
+	if e := &efforts[level]; e.tries > 0 && s.heads == nil {
 		s.heads = make([]int32, 1<<headBits)
 		s.before = make([]uint16, 1<<chainBits)
 	}
@@ -82,7 +105,7 @@ func (s *searcher) begin(src []byte, level int) {
 		s.literals = make([]byte, 0, maxBlock+lz.Wide)
 	}
 	if s.base == 0 || s.base+len(src) > 1<<30 {
-		clear(s.quick[:])
+		clear(s.seen[:])
 		clear(s.heads)
 		s.base = 1
 	}
@@ -100,22 +123,24 @@ func (s *searcher) end() {
 func (s *searcher) block(from, to int) {
 	e := &efforts[s.level]
 	s.worth = worth(s.src[from:to])
-	if s.level != 1 && e.least == 0 {
+	if e.quick.bits == 0 {
 		s.start()
 		s.finish(s.thorough(from, to, e), to)
 		return
 	}
 	before := s.repeat
 	s.start()
-	at := s.fast(from, to)
-	if s.level != 1 && s.saved*e.least > (to-from)*s.worth {
+	at := s.fast(from, to, &e.quick)
+	if s.saved*e.least > (to-from)*s.worth {
 		if s.saved*16 > (to-from)*s.worth*e.half {
 			e = &efforts[e.rich]
 		}
-		s.repeat = before
-		s.start()
-		s.next = max(s.next, from-recent)
-		at = s.thorough(from, to, e)
+		if e.tries > 0 {
+			s.repeat = before
+			s.start()
+			s.next = max(s.next, from-recent)
+			at = s.thorough(from, to, e)
+		}
 	}
 	s.finish(at, to)
 }
@@ -190,36 +215,46 @@ func (s *searcher) add(from, at, n, distance int) {
 // cost is what a match takes.
 func cost(distance int) int { return sequenceCost + (bits.Len(uint(distance))-1)<<4 }
 
-// fast takes the last place with the same five bytes, where that pays. It
-// returns where the literals begin that are left.
+// fast takes the last place with the same bytes, where that pays. It returns
+// where the literals begin that are left.
+func (s *searcher) fast(from, to int, q *quick) int {
+	for begin, at, end := from, from, min(to, len(s.src)-tail); ; {
+		least := q.short
+		if s.saved*little < (at-begin)*s.worth {
+			least = q.hard
+		}
+		pays := min(max((sequenceCost+nearCost)/s.worth, least), mostPays)
+		if at >= end-pays {
+			return from
+		}
+		from, at = s.leap(from, at, min(at+stretch, end-pays), to, pays, q)
+	}
+}
+
+// leap is fast from at to before limit, with literals from from on. What pays
+// has so many bytes: the first of them are looked up, the last compared.
 //
 // Where nothing matches it leaps, farther and farther: it looks at burst
 // positions and leaves out the next ones, of which it enters each burst-th.
 // One of the positions that it looks at in a copy then is one that it entered.
-func (s *searcher) fast(from, to int) int {
-	src, base, worth, quick := s.src, s.base, s.worth, &s.quick
-	shift := uint(64 - fastBits)
+func (s *searcher) leap(from, at, limit, to, pays int, q *quick) (int, int) {
+	src, base, worth, heads := s.src, s.base, s.worth, &s.seen
+	last, left := s.repeat[0], 0
+	rest, shift := uint(64-8*min(pays, 8)), uint(64-q.bits)
 	if len(src) <= 1<<17 {
 		shift++
 	}
-	at, limit := from, min(to, len(src)-tail)-enough
-	last, left := s.repeat[0], 0
-	probe := sequenceCost/worth - 4 // where bytes take little, a match that pays has these four too
-	if probe < enough {
-		probe = 0
-	}
-	limit -= probe
 	patience, least := leapAfter, 0
-	if probe > 0 { // only long ones pay, of which a part is found as well
+	if pays > 8 { // only long ones, of which a part is found as well
 		patience, least = burst, burst
 	}
 	for at < limit {
 		word := le.Uint64(src[at:])
-		head := &quick[fastHash(word, shift)]
+		head := &heads[fastHash(word<<rest, shift)]
 		seen := int(*head) - base
 		*head = int32(at + base)
 		var n, start, distance, gain int
-		if seen >= 0 && le.Uint32(src[seen:]) == uint32(word) && (probe == 0 || le.Uint32(src[seen+probe:]) == le.Uint32(src[at+probe:])) {
+		if seen >= 0 && le.Uint32(src[seen:]) == uint32(word) && le.Uint32(src[seen+pays-4:]) == le.Uint32(src[at+pays-4:]) {
 			n = enough + lz.Same(src[at+enough:to], src[seen+enough:])
 			start, distance = at, at-seen
 			for start > from && seen > 0 && src[start-1] == src[seen-1] {
@@ -233,14 +268,14 @@ func (s *searcher) fast(from, to int) int {
 				n, start, distance, gain = again, at+1, last, g
 			}
 		}
-		if gain > 0 {
+		if gain > q.gain {
 			s.saved += gain
 			s.add(from, start, n, distance)
 			last = s.repeat[0]
 			end := start + n
 			for _, k := range [2]int{at + 2, end - 2} {
 				if k < limit {
-					quick[fastHash(le.Uint64(src[k:]), shift)] = int32(k + base)
+					heads[fastHash(le.Uint64(src[k:])<<rest, shift)] = int32(k + base)
 				}
 			}
 			at, from = end, end
@@ -249,19 +284,19 @@ func (s *searcher) fast(from, to int) int {
 		at++
 		if far := at - from; far >= patience {
 			if left--; left <= 0 {
-				end := min(at+max(min(far/leapShare, mostLeap), least), limit)
+				end := min(at+max(min(far/leapShare, q.leap), least), limit)
 				for at = (at + burst - 1) &^ (burst - 1); at < end; at += burst {
-					quick[fastHash(le.Uint64(src[at:]), shift)] = int32(at + base)
+					heads[fastHash(le.Uint64(src[at:])<<rest, shift)] = int32(at + base)
 				}
 				left = burst
 			}
 		}
 	}
-	return from
+	return from, at
 }
 
 func fastHash(word uint64, shift uint) int {
-	return int(word<<24*889523592379>>shift) & (1<<fastBits - 1)
+	return int(word*0x9e3779b185ebca87>>shift) & (1<<fastBits - 1)
 }
 
 // match is one that was found.
