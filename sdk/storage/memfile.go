@@ -36,8 +36,9 @@ func (f *memoryFile) enter(off, n int64, write bool) error {
 	return nil
 }
 
-// resize needs the lock.
-func (f *memoryFile) resize(size int64) error {
+// resize makes the file as long as size; the caller writes what is new of it
+// from the offset fresh on. It needs the lock.
+func (f *memoryFile) resize(size, fresh int64) error {
 	n := f.node
 	more := size - int64(len(n.data))
 	if more > f.fs.capacity-f.fs.used {
@@ -51,9 +52,9 @@ func (f *memoryFile) resize(size int64) error {
 		if cap(n.data) < int(size) {
 			n.data = slices.Grow(n.data, max(int(more), len(n.data)))
 		}
-		old := len(n.data)
+		old := int64(len(n.data))
 		n.data = n.data[:size]
-		clear(n.data[old:])
+		clear(n.data[old:max(fresh, old)])
 	}
 	n.changed = time.Now()
 	return nil
@@ -80,7 +81,7 @@ func (f *memoryFile) WriteAt(p []byte, off int64) (int, error) {
 	}
 	defer f.fs.mu.Unlock()
 	if end := off + int64(len(p)); end > int64(len(f.node.data)) && len(p) > 0 {
-		if err := f.resize(end); err != nil {
+		if err := f.resize(end, off); err != nil {
 			return 0, err
 		}
 	}
@@ -93,7 +94,7 @@ func (f *memoryFile) Truncate(size int64) error {
 		return err
 	}
 	defer f.fs.mu.Unlock()
-	return f.resize(size)
+	return f.resize(size, size)
 }
 
 func (f *memoryFile) Allocate(off, n int64) error {
@@ -102,7 +103,7 @@ func (f *memoryFile) Allocate(off, n int64) error {
 	}
 	defer f.fs.mu.Unlock()
 	if off+n > int64(len(f.node.data)) {
-		return f.resize(off + n)
+		return f.resize(off+n, off+n)
 	}
 	return nil
 }

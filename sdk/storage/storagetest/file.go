@@ -48,6 +48,11 @@ func testReadWrite(t *testing.T, fs storage.FS) {
 	noError(t, f.Truncate(80))
 	want = append(want[:60:60], make([]byte, 20)...)
 	check()
+	noError(t, f.Truncate(40))
+	_, err = f.WriteAt([]byte("after a gap"), 50) // of zeros, whatever was there
+	noError(t, err)
+	want = append(append(want[:40:40], make([]byte, 10)...), "after a gap"...)
+	check()
 	isError(t, f.Truncate(-1), fault.ErrInvalid)
 	noError(t, f.Sync())
 }
