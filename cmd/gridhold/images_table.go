@@ -174,5 +174,15 @@ func (m *images) verifyTable(ctx context.Context) (checked int64, damaged []zarr
 			return checked, damaged, err
 		}
 	}
-	return checked, damaged, nil
+	items := map[string]bool{}
+	for _, d := range damaged {
+		items[d.Item] = true
+	}
+	rows, err := m.rowsOf(ctx, items)
+	for i := range damaged {
+		if row := rows[damaged[i].Item]; row != "" {
+			damaged[i].Text = row + ": " + damaged[i].Text
+		}
+	}
+	return checked, damaged, err
 }

@@ -171,8 +171,20 @@ func TestWhereTablesLookForFiles(t *testing.T) {
 	status, text, errs := here(t, "verify", table)
 	require.Equal(t, 3, status, errs)
 	require.Contains(t, string(text), "000008@Extract/job007/real.mrc: ")
-	require.Contains(t, string(text), "absent.mrcs: ")
+	require.Contains(t, string(text), "absent.mrcs: line 6: ")
+	require.Contains(t, string(text), "000008@Extract/job007/real.mrc: line 5: ")
 	require.Contains(t, string(text), "is a directory")
+	for _, engine := range engines {
+		for _, what := range []struct{ row, want string }{
+			{"1@absent.mrcs", "line 5: image: absent.mrcs: not found"},
+			{"8@Extract/job007/real.mrc", "line 5: image: 000008@Extract/job007/real.mrc: "},
+		} {
+			write("1@Extract/job007/real.mrc", what.row, what.row)
+			status, _, errs = here(t, "scratch", "fill", "--engine", engine, filepath.Join(project, "scr"), table)
+			require.Equal(t, 1, status)
+			require.Contains(t, errs, "gridhold: "+table+": "+what.want, engine)
+		}
+	}
 	require.Contains(t, string(text), "checked 4, damaged 3")
 	write("3@x", "0@x")
 	for _, command := range []string{"info", "ls", "verify"} {

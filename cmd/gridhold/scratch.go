@@ -92,9 +92,9 @@ func making(g *globals, use, short, long string, f *scratchFlags, fills bool, do
 			}
 			s, err := f.open(c.Context(), target, in)
 			if err != nil {
-				return failed(args[0], err)
+				return in.blame(c.Context(), args[0], err)
 			}
-			err = failed(args[0], do(c, s, in))
+			err = in.blame(c.Context(), args[0], do(c, s, in))
 			stats := s.Stats()
 			if e := s.Close(); err == nil {
 				err = failed(args[0], e)

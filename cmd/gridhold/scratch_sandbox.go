@@ -60,7 +60,7 @@ func (f *scratchFlags) makeBoxed(c *cobra.Command, g *globals, target *scratchTa
 	name := c.Flags().Arg(0)
 	s, err := f.openBoxed(c.Context(), target, in)
 	if err != nil {
-		return failed(name, err)
+		return in.blame(c.Context(), name, err)
 	}
 	if fill {
 		p := newProgress(c.ErrOrStderr())
@@ -73,7 +73,7 @@ func (f *scratchFlags) makeBoxed(c *cobra.Command, g *globals, target *scratchTa
 		err = errors.Join(statsErr, closeErr)
 	}
 	if statsErr != nil {
-		return failed(name, err)
+		return in.blame(c.Context(), name, err)
 	}
-	return errors.Join(failed(name, err), writeStats(c, g, st))
+	return errors.Join(in.blame(c.Context(), name, err), writeStats(c, g, st))
 }
