@@ -186,7 +186,7 @@ def test_wrong_sources():
         with pytest.raises(TypeError):
             gridhold.open_array(source)
     with pytest.raises(gridhold.InvalidError):
-        gridhold.open_array("ftp://example.org/x")
+        gridhold.open_array("nonsense://example.org/x")
 
 
 def test_errors_travel():

@@ -183,8 +183,10 @@ def test_urls_of_fsspec(tmp_path):
     write(tmp_path, OBJECTS)
     with gridhold.open_array(f"local://{tmp_path}", "deep/a") as array:
         assert np.array_equal(array[3], VALUES[3])
-    with pytest.raises(gridhold.UnsupportedError):
+    with pytest.raises(gridhold.InvalidError):
         gridhold.open_array("nonsense://there/a")
+    with pytest.raises(gridhold.UnsupportedError):
+        gridhold.open_array("gs://bucket/a")  # gcsfs is not installed
     with pytest.raises(TypeError):
         gridhold.open_array(fsspec.filesystem("memory"))  # where in it?
 

@@ -179,7 +179,12 @@ class Array(DescribedArray):
         OutOfRangeError outside ``subchunk_grid_shape``, WrongArrayError,
         CorruptError, StaleError and whatever the store raises.
         """
-        return blocking(self._node.retrieve_subchunk(indices, _core_of(shard_cache)))
+        cache = _core_of(shard_cache)
+        if cache is not None:
+            found = self._node.warm(indices, cache)
+            if found is not None:
+                return found
+        return blocking(self._node.retrieve_subchunk(indices, cache))
 
     def retrieve_encoded_subchunk(self, indices: Sequence[int], *, shard_cache: ShardCache | None = None) -> bytes | None:
         """The bytes of one subchunk as they are stored, or None where there are none."""

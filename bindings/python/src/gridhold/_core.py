@@ -100,6 +100,13 @@ class ArrayCore(Node):
 
     # Reading.
 
+    def warm(self, indices: Any, cache: CacheCore) -> NDArray | None:
+        """One subchunk whose index is in the cache and whose bytes are at hand; None: the long way, also to refuse what is wrong."""
+        host, tables = self.host, cache.tables
+        if host is None or tables is None or cache.array is not self or self._closed or type(indices) is not tuple:
+            return None
+        return host.warm(indices, tables)
+
     async def retrieve_subchunk(self, indices: Iterable[Any], cache: CacheCore | None) -> NDArray:
         self.check_open()
         index = self.index(indices, self.grid, "subchunk")
@@ -132,19 +139,12 @@ class ArrayCore(Node):
         host, tables = self.host, cache.tables
         if host is None or tables is None:
             return await self._guests_batch(points, cache)
-        out: list[Any] = [None] * len(points)
-
-        async def read(shard: Shard, todo: list[tuple[int, int]]) -> None:
-            def take(i: int, array: NDArray | None) -> None:
-                out[todo[i][0]] = array if array is not None else self.element.full(self.subchunk_at(()))
-
-            await host.each(shard, [slot for _, slot in todo], tables, take)
-
-        shards: dict[Shard, list[tuple[int, int]]] = {}
-        for i, point in enumerate(points.tolist()):
-            shard, slot = host.locate(point)
-            shards.setdefault(shard, []).append((i, slot))
-        await self._side_by_side(read(shard, todo) for shard, todo in shards.items())
+        out: list[NDArray] = []
+        for at in range(0, len(points), host.window):
+            shards, slots, apart = host.placed(points[at : at + host.window])
+            encoded: list[Any] = [None] * len(slots)
+            await self._side_by_side(host.into(encoded, shard, of, slots, tables) for shard, of in zip(shards, apart))
+            out += [a if a is not None else self.element.full(self.subchunk_at(())) for a in await host.decode_all(encoded)]
         return out
 
     async def retrieve_region(self, start: Any, stop: Any, cache: CacheCore | None) -> NDArray:

@@ -6,7 +6,7 @@ import posixpath
 from collections.abc import Sequence
 from typing import Any
 
-from ._errors import UnsupportedError
+from ._errors import InvalidError, UnsupportedError, wrapped
 from ._ranges import joined
 from ._store import Answer, Range, check_key
 
@@ -24,13 +24,20 @@ class FsspecStore:
 
     @classmethod
     def from_url(cls, url: str, **options: Any) -> FsspecStore:
-        """The store of a URL, as ``fsspec.core.url_to_fs`` reads it. Raises UnsupportedError where its parts are not installed."""
+        """The store of a URL, as ``fsspec.core.url_to_fs`` reads it.
+
+        Raises UnsupportedError where its parts are not installed, InvalidError where there is no such kind of URL.
+        """
         try:
             from fsspec.core import url_to_fs  # type: ignore[import-untyped, import-not-found, unused-ignore]
 
             return cls(*url_to_fs(url, **options))
-        except (ImportError, ValueError) as e:
+        except ImportError as e:
             raise UnsupportedError(f"store: {url}: {e}", item=url) from e
+        except ValueError as e:
+            raise InvalidError(f"store: {url}: {e}", item=url) from e
+        except OSError as e:
+            raise wrapped(e, url) from e
 
     def __repr__(self) -> str:
         return f"FsspecStore({self.fs!r}, {self.root!r})"

@@ -40,8 +40,12 @@ class Host:
         self.per_shard: Shape = tuple(info.get("chunks_per_shard") or ())
         self._nbytes = math.prod(self._subchunk) * element.size
         self.chain = chain(info["subchunk_codecs"], element, self._subchunk, strict=runtime.strict)
-        self.batch = max(1, min(_BATCH, _BATCH_BYTES // max(1, self._nbytes)))
-        """How many subchunks are read at once."""
+        self._grid: Shape = tuple(info["subchunk_grid_shape"])
+        self._axes = tuple(zip(self._grid, self.per_shard))
+        self.window = max(1, _BATCH_BYTES // max(1, self._nbytes))
+        """How many subchunks are read before any is decoded."""
+        self.batch = min(_BATCH, self.window)
+        """How many of one shard are read at once."""
 
     def locate(self, index: Sequence[int]) -> tuple[Shard, int]:
         """The shard of a subchunk, and its place in the shard's table."""
@@ -52,6 +56,45 @@ class Host:
             shard.append(q)
             slot = slot * n + r
         return tuple(shard), slot
+
+    def warm(self, index: tuple[Any, ...], tables: Tables) -> NDArray | None:
+        """One subchunk, if nothing has to be waited for or judged; else None."""
+        slot = 0
+        shard = []
+        if len(index) != len(self._axes) or self._nbytes > _OFF_LOOP or self._lent.warm is None or self._tally is not None:
+            return None
+        for i, (count, n) in zip(index, self._axes):
+            if type(i) is not int or not 0 <= i < count:
+                return None
+            shard.append(i // n)
+            slot = slot * n + i % n
+        table = tables.known(tuple(shard))
+        if table is None or self.chain is None:
+            return None
+        n = table.entries[2 * slot + 1] if not table.missing else EMPTY
+        if n == EMPTY:
+            return None
+        data = self._lent.warm(table.key, ((table.entries[2 * slot], n),), table.version)
+        return self.chain.decode(data[0]) if data is not None and len(data[0]) == n else None
+
+    def placed(self, points: NDArray) -> tuple[list[Shard], NDArray, list[NDArray]]:
+        """The shards that subchunks lie in, each once; the place of each in its shard; and for each shard, which lie in it."""
+        whole, slots = np.divmod(points, np.array(self.per_shard, np.int64))
+        number, flat = np.zeros(len(points), np.int64), np.zeros(len(points), np.int64)
+        for axis, (count, n) in enumerate(self._axes):
+            number = number * -(-count // n) + whole[:, axis]
+            flat = flat * n + slots[:, axis]
+        order = np.argsort(number, kind="stable")
+        starts = np.flatnonzero(np.diff(number[order], prepend=-1))
+        apart = np.split(order, starts[1:]) if len(order) else []
+        return [tuple(whole[of[0]].tolist()) for of in apart], flat, apart
+
+    async def into(self, encoded: list[Any], shard: Shard, of: NDArray, slots: NDArray, tables: Tables) -> None:
+        """Reads those of one shard: ``encoded[i]`` for each ``i`` in ``of``."""
+        for at in range(0, len(of), self.batch):
+            some = of[at : at + self.batch]
+            for i, data in zip(some.tolist(), await self.fetch(shard, slots[some].tolist(), tables)):
+                encoded[i] = data
 
     async def table(self, shard: Shard, tables: Tables, stale: Table | None = None) -> Table:
         """The table of a shard; another one than ``stale``."""
@@ -82,6 +125,10 @@ class Host:
             entries = table.entries
             found = [(entries[2 * i], entries[2 * i + 1]) for i in slots]
             ranges = [span for span in found if span[1] != EMPTY]
+            if ranges and self._tally is None and self._lent.warm is not None and self._runtime.may_block:
+                data = self._lent.warm(table.key, ranges, table.version)
+                if data is not None and all(len(b) == n for b, (_, n) in zip(data, ranges)):
+                    return self._spread(data, found)
             began = Tally.now() if self._tally is not None else 0
             try:
                 # Also without ranges: the table calls a subchunk empty, and is
@@ -104,12 +151,17 @@ class Host:
             for data, (off, n) in zip(answer.data, ranges):
                 if len(data) != n:
                     raise CorruptError(f"zarr: {table.key} at {off}: {len(data)} bytes of {n}", item=table.key, offset=off)
-            if len(ranges) == len(slots):
-                return list(answer.data)
-            there = iter(answer.data)
-            return [None if n == EMPTY else next(there) for _, n in found]
+            return self._spread(answer.data, found)
         key = stale.key if stale is not None else ""
         raise StaleError(f"zarr: {key}: changed between reads that must agree", item=key)
+
+    @staticmethod
+    def _spread(data: Sequence[Any], found: Sequence[tuple[int, int]]) -> list[Any]:
+        """What was read, with None for what is not there."""
+        if len(data) == len(found):
+            return list(data)
+        there = iter(data)
+        return [None if n == EMPTY else next(there) for _, n in found]
 
     async def each(
         self, shard: Shard, slots: Sequence[int], tables: Tables, take: Callable[[int, NDArray | None], None]
@@ -117,10 +169,11 @@ class Host:
         """Reads subchunks of one shard, ``take(i, array)`` for each ``slots[i]``; None stands for fill values."""
         for at in range(0, len(slots), self.batch):
             encoded = await self.fetch(shard, slots[at : at + self.batch], tables)
-            for i, array in enumerate(await self._decode_all(encoded), at):
+            for i, array in enumerate(await self.decode_all(encoded), at):
                 take(i, array)
 
-    async def _decode_all(self, encoded: Sequence[Any]) -> list[NDArray | None]:
+    async def decode_all(self, encoded: Sequence[Any]) -> list[NDArray | None]:
+        """Subchunks, on two threads if they are worth it; None stays None."""
         nbytes = self._nbytes * len(encoded)
         if self.chain is not None and self.chain.frees and self._nbytes >= _SHARE_EACH and nbytes >= _SHARE_ALL:
             arrays = await self._runtime.share(self._try, encoded)
@@ -159,19 +212,13 @@ class Host:
 
     async def places(self, points: NDArray, tables: Tables) -> _abi.Places:
         """Where subchunks lie, one a row of ``points``."""
-        shards, slots = np.divmod(points, np.array(self.per_shard, np.int64))
-        flat = np.zeros(len(points), np.int64)
-        for axis, n in enumerate(self.per_shard):
-            flat = flat * n + slots[:, axis]
-        apart, which = np.unique(shards, axis=0, return_inverse=True) if shards.shape[1] else (shards[:1], flat * 0)
-        which = which.reshape(-1)
+        shards, flat, apart = self.placed(points)
         spans = np.full((len(points), 2), -1, np.int64)
         keys: list[str] = []
         versions: list[str] = []
         of = np.full(len(points), -1, np.int64)
-        for k, shard in enumerate(apart):
-            table = await self.table(tuple(shard.tolist()), tables)
-            mine = np.flatnonzero(which == k)
+        for shard, mine in zip(shards, apart):
+            table = await self.table(shard, tables)
             if table.missing:
                 continue
             spans[mine] = np.frombuffer(table.entries, "<i8").reshape(-1, 2)[flat[mine]]  # EMPTY is -1

@@ -51,6 +51,12 @@ class Tables:
                 self._kept.move_to_end(shard)
             return table
 
+    def known(self, shard: Shard) -> Table | None:
+        """The table, if it is here; if not, somebody else counts that."""
+        if shard not in self._kept:
+            return None
+        return self.peek(shard)
+
     async def get(self, shard: Shard, load: Load, stale: Table | None) -> Table:
         """The table, loaded if need be, and again if all there is is ``stale``."""
         while True:
