@@ -14,6 +14,7 @@ from . import _fork
 from ._errors import CancelledError, InvalidError
 from ._images import Files, ImageStack
 from ._locations import ImageLocation, ImageLocationGrouping, grouped
+from ._patches import cut
 from ._runtime import DEFAULT_MEMORY
 from ._scratch import ImageScratch
 from ._threads import blocking_runtime
@@ -202,6 +203,24 @@ class Loader:
     def _one(self, at: ImageLocation) -> NDArray:
         reader = self._reader(at.key)
         return reader.read(0, len(reader)) if at.is_whole else reader.read(at.index, 1)[0]  # type: ignore[no-any-return]
+
+    def read_patches(self, at: ImageLocation, extent: Sequence[int], centres: Any, fill: float = 0) -> NDArray:
+        """Patches of one image, or of one volume, each of the shape ``extent`` around one of the ``centres``.
+
+        A centre has a coordinate for each axis, slowest first, and may lie outside of the image; the patch begins at
+        ``centre - extent // 2``. What of a patch lies outside has the value ``fill``, turned into the loader's type as
+        pixels are. The image is read once, whole. Raises InvalidError for centres or an extent of other axes.
+        """
+        image = self._one(at)
+        if self._dtype is not None:
+            image = cast(image, self._dtype)
+        outside = np.zeros(1, image.dtype)
+        if image.dtype.names is None:
+            outside = cast(np.array([fill], np.complex128 if image.dtype.kind == "c" else np.float64), image.dtype)
+        else:
+            outside["re"] = cast(np.array([fill], np.float64), image.dtype["re"])
+        centres = np.asarray(centres)
+        return cut(image, extent, centres.reshape(0, image.ndim).astype(int) if centres.size == 0 else centres, outside)
 
     def batches(
         self,
