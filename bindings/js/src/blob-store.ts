@@ -2,6 +2,11 @@
 
 import type { ByteRange, ReadAnswer, Store } from './store.js';
 
+/** The name under which a `File` or `Blob` is opened. */
+export function blobName(blob: Blob): string {
+  return (blob as Partial<File>).name || 'blob';
+}
+
 /** A store of one object, under any key: a `File` or `Blob`. */
 export function blobStore(blob: Blob): Store {
   return {

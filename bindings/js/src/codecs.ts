@@ -49,11 +49,18 @@ export function openCodec(codecs: Codecs, name: string, configuration: unknown):
 const CLASS_MIN_LENGTH = 8192;
 
 /** Gzip by the platform's DecompressionStream; worth its cost from some 16 KiB on. */
-export const gzipStream = {
-  minLength: 16384,
-  async decode(encoded: Uint8Array, size: number): Promise<Uint8Array> {
+export const gzipStream = { minLength: 16384, decode: stream('gzip') };
+
+/** The same of zlib's format. */
+export const zlibStream = { minLength: 16384, decode: stream('deflate') };
+
+/** What every page has to lend. */
+export const platformCodecs: Codecs = { gzip: gzipStream, zlib: zlibStream };
+
+function stream(format: CompressionFormat) {
+  return async (encoded: Uint8Array, size: number): Promise<Uint8Array> => {
     const source = new Blob([encoded as Uint8Array<ArrayBuffer>]).stream();
-    const reader = source.pipeThrough(new DecompressionStream('gzip')).getReader();
+    const reader = source.pipeThrough(new DecompressionStream(format)).getReader();
     const out = new Uint8Array(size);
     let at = 0;
     for (;;) {
@@ -66,5 +73,5 @@ export const gzipStream = {
       out.set(value, at);
       at += value.length;
     }
-  },
-};
+  };
+}

@@ -8,11 +8,19 @@ import type { Gridhold } from './gridhold.js';
 import type { Guest } from './guest.js';
 import { Handle } from './handle.js';
 import { decode, encode } from './msgpack.js';
+import { pathOf, platform } from './platform.js';
 
 /** A container by its name in a file system: see `containerFile` of the subpath for Node. */
 export interface FileSource {
   files: FileSystem;
   name: string;
+}
+
+/** @internal The file that a source is: in Node, a path too. */
+export function fileOf(source: unknown): FileSource | undefined {
+  if (typeof source === 'object' && source !== null && 'files' in source) return source as FileSource;
+  const path = pathOf(source);
+  return path === undefined ? undefined : platform.file!(path);
 }
 
 /** What a container is at the moment. Sizes are in bytes; what the kind lacks is absent. */

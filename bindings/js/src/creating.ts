@@ -1,14 +1,14 @@
 // Opening and making containers.
 
 import { Kind } from './abi.js';
-import { Core, json, type CallOptions, type FileSource } from './container.js';
+import { Core, fileOf, json, type CallOptions, type FileSource } from './container.js';
 import { InvalidError } from './errors.js';
 import { NDArray, SChunk, bytesOf, type Items } from './frame.js';
 import type { Gridhold } from './gridhold.js';
 import { DictStore, EmbedStore, TreeStore, opened, type AnyContainer } from './key-store.js';
 import { numpyCode } from './numpy.js';
 import { integers } from './request.js';
-import { objectAt, type Source } from './store.js';
+import { objectIn, type Source } from './store.js';
 import { how, modes, packing, type CreateOptions, type WriteOptions } from './writing.js';
 
 /** How a container is opened. */
@@ -51,10 +51,6 @@ export interface StoreOptions extends WriteOptions, CallOptions {
   threshold?: number;
 }
 
-function isFile(source: Source | FileSource): source is FileSource {
-  return typeof source === 'object' && 'files' in source;
-}
-
 /** Opens a container. */
 export async function openContainer(gridhold: Gridhold, source: Source | FileSource, options: ContainerOptions): Promise<AnyContainer> {
   options.signal?.throwIfAborted();
@@ -78,47 +74,45 @@ export async function openContainer(gridhold: Gridhold, source: Source | FileSou
 }
 
 function place(gridhold: Gridhold, source: Source | FileSource, options: ContainerOptions): { recipe: object; name: string; release: () => void } {
-  const { mode = 'r' } = options;
-  if (isFile(source)) {
-    const fs = gridhold.systems.acquire(source.files);
+  const { mode = 'r', path } = options;
+  const file = path === undefined ? fileOf(source) : undefined;
+  if (file !== undefined) {
+    const fs = gridhold.systems.acquire(file.files);
     return {
-      recipe: { fs, name: source.name, write: mode === 'a', ...how(options) },
-      name: source.name,
+      recipe: { fs, name: file.name, write: mode === 'a', ...how(options) },
+      name: file.name,
       release: () => gridhold.systems.release(fs),
     };
   }
   if (mode !== 'r' || options.repair) throw new InvalidError('objects of a store are only read');
-  let name = options.path;
-  if (typeof source === 'string' && name === undefined) {
-    ({ store: source, key: name } = objectAt(source));
-  }
-  if (!name) throw new InvalidError('a container in a store has a path there');
-  const { store, release } = gridhold.acquire(source);
-  return { recipe: { store, name }, name, release };
+  const object = objectIn(source as Source, path);
+  const { store, release } = gridhold.acquire(object.store);
+  return { recipe: { store, name: object.key }, name: object.key, release };
 }
 
 /** Makes an array. */
-export async function createArray(gridhold: Gridhold, target: FileSource, options: ArrayOptions): Promise<NDArray> {
+export async function createArray(gridhold: Gridhold, target: FileSource | string | URL, options: ArrayOptions): Promise<NDArray> {
   const { shape, chunks, blocks } = options;
   for (const [what, numbers] of Object.entries({ shape, chunks, blocks })) integers(what, numbers ?? []);
   return new NDArray(await create(gridhold, target, { kind: 'ndarray', dtype: numpyCode(options.dtype), shape, chunks, blocks }, options));
 }
 
 /** Makes a sequence. */
-export async function createSChunk(gridhold: Gridhold, target: FileSource, options: SChunkOptions): Promise<SChunk> {
+export async function createSChunk(gridhold: Gridhold, target: FileSource | string | URL, options: SChunkOptions): Promise<SChunk> {
   const { typesize = 1, chunksize = options.data?.byteLength ?? 0 } = options;
   return new SChunk(await create(gridhold, target, { kind: 'schunk', typesize, chunksize }, options));
 }
 
 /** Makes a store. */
-export async function createStore(gridhold: Gridhold, target: FileSource, options: StoreOptions): Promise<EmbedStore | DictStore | TreeStore> {
+export async function createStore(gridhold: Gridhold, target: FileSource | string | URL, options: StoreOptions): Promise<EmbedStore | DictStore | TreeStore> {
   const { kind, threshold = 0 } = options;
   return opened(await create(gridhold, target, { kind, threshold }, options)) as EmbedStore | DictStore | TreeStore;
 }
 
-async function create(gridhold: Gridhold, target: FileSource, spec: object, options: CreateOptions & CallOptions & { data?: Items }): Promise<Core> {
-  if (!isFile(target)) throw new InvalidError('containers are made in files');
+async function create(gridhold: Gridhold, where: FileSource | string | URL, spec: object, options: CreateOptions & CallOptions & { data?: Items }): Promise<Core> {
   options.signal?.throwIfAborted();
+  const target = fileOf(where);
+  if (target === undefined) throw new InvalidError('containers are made in files');
   const { mode = 'x', contiguous = true, checksums = false } = options;
   const fs = gridhold.systems.acquire(target.files);
   const recipe = { fs, name: target.name, ...how(options) };

@@ -19,7 +19,7 @@ import { SystemTable } from './files.js';
 import type { NDArray, SChunk } from './frame.js';
 import { GridGroup, type GroupInfo } from './group.js';
 import { Guest } from './guest.js';
-import { Handle } from './handle.js';
+import { Handle, abortable } from './handle.js';
 import { openStack, readTable, type ImageStack, type ImageTable, type StackOptions, type TableOptions } from './images.js';
 import { createScratch, type ImageFiles, type ImageLocation, type ImageScratch, type ScratchOptions } from './scratch.js';
 import type { Outside } from './io.js';
@@ -27,6 +27,8 @@ import type { AnyContainer, DictStore, EmbedStore, TreeStore } from './key-store
 import { compile, type WasmSource } from './loader.js';
 import { DEFAULT_MEMORY } from './maximum.js';
 import { placeOf, type IndexPack } from './index-pack.js';
+import { openMultiscale, type MultiscaleImage, type MultiscaleOptions } from './multiscale.js';
+import { pathOf, platform } from './platform.js';
 import { HttpStore, StoreTable, ZipStore, storeOf, type Source } from './store.js';
 import { checkByteOrder } from './values.js';
 
@@ -148,6 +150,14 @@ export class Gridhold {
     return this.#open(source, 'any', options);
   }
 
+  /**
+   * Opens the levels of an OME-Zarr pyramid (0.4 and 0.5). Errors as of `openGroup`; rejects with InvalidError where the
+   * group has none.
+   */
+  openMultiscale(source: Source, options: MultiscaleOptions = {}): Promise<MultiscaleImage> {
+    return openMultiscale(this, source, options);
+  }
+
   /** All nodes below a group. Needs a store that can list, or consolidated metadata. */
   list(source: Source, options: OpenOptions = {}): Promise<Entry[]> {
     return this.#ask(Kind.list, source, options) as Promise<Entry[]>;
@@ -159,31 +169,31 @@ export class Gridhold {
   }
 
   /**
-   * Opens a Blosc2 container: by its URL; as an object of a store, whose name `path` is; or as a file, see `containerFile`
-   * of the subpath for Node. Rejects with NotFoundError, CorruptError, UnsupportedError, LimitError.
+   * Opens a Blosc2 container: by its URL; as an object of a store, whose name `path` is; a `File` that a user chose; or in
+   * Node by its path (`containerFile` of the subpath says more). Rejects with NotFoundError, CorruptError, UnsupportedError, LimitError.
    */
   async openContainer(source: Source | FileSource, options: ContainerOptions = {}): Promise<AnyContainer> {
     return openContainer(this, source, options);
   }
 
   /** Makes an array in a file and opens it for writing. Rejects with ExistsError. */
-  async createArray(target: FileSource, options: ArrayOptions): Promise<NDArray> {
+  async createArray(target: FileSource | string | URL, options: ArrayOptions): Promise<NDArray> {
     return createArray(this, target, options);
   }
 
   /** Makes a sequence in a file and opens it for writing. Rejects with ExistsError. */
-  async createSChunk(target: FileSource, options: SChunkOptions = {}): Promise<SChunk> {
+  async createSChunk(target: FileSource | string | URL, options: SChunkOptions = {}): Promise<SChunk> {
     return createSChunk(this, target, options);
   }
 
   /** Makes a store of frames and opens it for writing. Rejects with ExistsError. */
-  async createStore(target: FileSource, options: StoreOptions): Promise<EmbedStore | DictStore | TreeStore> {
+  async createStore(target: FileSource | string | URL, options: StoreOptions): Promise<EmbedStore | DictStore | TreeStore> {
     return createStore(this, target, options);
   }
 
   /**
-   * Opens an MRC file: by its URL; as an object of a store, whose name `path` is; or as a file, see `containerFile` of the
-   * subpath for Node. Rejects with NotFoundError, CorruptError, UnsupportedError.
+   * Opens an MRC file: by its URL; as an object of a store, whose name `path` is; a `File` that a user chose; or in Node by
+   * its path. Rejects with NotFoundError, CorruptError, UnsupportedError.
    */
   async openStack(source: Source | FileSource, options: StackOptions = {}): Promise<ImageStack> {
     return openStack(this, source, options);
@@ -295,6 +305,8 @@ export class Gridhold {
 
   /** @internal A source as the guest is told of it, kept in the table until it is released. */
   acquire(source: Source): { store: object; release: () => void } {
+    const path = pathOf(source);
+    if (path !== undefined) return this.#directory(path);
     const store = storeOf(source);
     if (store instanceof ZipStore) {
       const inner = this.acquire(store.store);
@@ -311,21 +323,23 @@ export class Gridhold {
     const id = stores.acquire(store);
     return { store: { kind: 'host', id }, release: () => stores.release(id) };
   }
+
+  /** A directory by its path; a file is an archive. */
+  #directory(path: string): { store: object; release: () => void } {
+    const { stores } = this.#outside;
+    const archive = /\.(zip|ozx)$/i.test(path) ? /^(.*?)([^/\\]+)$/.exec(path) : null;
+    const store = platform.directory!(archive === null ? path : archive[1] || '.');
+    const id = stores.acquire(store);
+    const release = () => {
+      stores.release(id);
+      store.close();
+    };
+    return { store: { kind: 'host', id, ...(archive === null ? {} : { zip: archive[2] }) }, release };
+  }
 }
 
 function json(value: unknown): Uint8Array {
   return new TextEncoder().encode(JSON.stringify(value));
-}
-
-/** Waits for what others may wait for too, until the signal. */
-function abortable<T>(promise: Promise<T> | T, signal: AbortSignal | undefined): Promise<T> | T {
-  if (signal === undefined || !(promise instanceof Promise)) return promise;
-  return new Promise((resolve, reject) => {
-    const leave = () => reject(signal.reason);
-    if (signal.aborted) leave();
-    signal.addEventListener('abort', leave, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', leave));
-  });
 }
 
 /** JSON numbers are exact up to 2^53; an array that reaches further is refused. */

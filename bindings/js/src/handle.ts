@@ -95,3 +95,14 @@ function close(slot: Slot): void {
   // Whatever fails here, the thing is gone: its instance is, or it was never made.
   done().catch(() => {}).finally(slot.release);
 }
+
+/** Waits for what others may wait for too, until the signal. */
+export function abortable<T>(promise: Promise<T> | T, signal: AbortSignal | undefined): Promise<T> | T {
+  if (signal === undefined || !(promise instanceof Promise)) return promise;
+  return new Promise((resolve, reject) => {
+    const leave = () => reject(signal.reason);
+    if (signal.aborted) leave();
+    signal.addEventListener('abort', leave, { once: true });
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', leave));
+  });
+}

@@ -1,9 +1,18 @@
 /// <reference types="node" />
-// What the bare name means in Node: the same, and the guest is read from its file.
+// What the bare name means in Node: the same, and files are read by their paths.
+import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 
-import { platform } from './loader.js';
+import { NotFoundError } from './errors.js';
+import { fileStore } from './file-store.js';
+import { containerFile } from './node.js';
+import { platform } from './platform.js';
 
 platform.readFile = (url) => readFile(url);
+platform.directory = (path) => {
+  if (!existsSync(path)) throw new NotFoundError(`${path}: there is no such directory`, { item: path });
+  return fileStore(path);
+};
+platform.file = (path) => containerFile(path);
 
 export * from './index.js';

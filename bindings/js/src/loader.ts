@@ -2,12 +2,10 @@
 
 import { IOError, InvalidError } from './errors.js';
 import { withMemoryMaximum } from './maximum.js';
+import { platform } from './platform.js';
 
 /** Where the guest comes from. */
 export type WasmSource = string | URL | ArrayBuffer | Uint8Array | WebAssembly.Module;
-
-/** What Node adds: fetch does not read files there. */
-export const platform: { readFile?: (url: URL) => Promise<Uint8Array> } = {};
 
 /** The guest that comes with the package. */
 const shipped = new URL('./gridhold.wasm', import.meta.url);

@@ -1,5 +1,6 @@
 // Where bytes come from.
 
+import { blobName, blobStore } from './blob-store.js';
 import { InvalidError, UnsupportedError } from './errors.js';
 
 /**
@@ -111,13 +112,24 @@ export class ZipStore {
   }
 }
 
-/** Makes a store of the archive behind a URL, or under a key of a store. Throws as `httpStore`. */
+/** Makes a store of the archive behind a URL, in a `File`, or under a key of a store. Throws as `httpStore`. */
 export function zipStore(url: string | URL, options?: HttpOptions): ZipStore;
+export function zipStore(file: Blob): ZipStore;
 export function zipStore(store: HttpStore | Store, key: string): ZipStore;
-export function zipStore(where: string | URL | HttpStore | Store, more?: HttpOptions | string): ZipStore {
+export function zipStore(where: string | URL | Blob | HttpStore | Store, more?: HttpOptions | string): ZipStore {
+  if (where instanceof Blob) return storeOf(where) as ZipStore;
   if (typeof more === 'string') return new ZipStore(storeOf(where) as HttpStore | Store, more);
   const { store, key } = objectAt(where as string | URL, more);
   return new ZipStore(store, key);
+}
+
+/** @internal The object that a source is, or that `path` names in it. Throws InvalidError. */
+export function objectIn(source: Source, path: string | undefined): { store: Source; key: string } {
+  if (path !== undefined && path !== '') return { store: source, key: path };
+  if (source instanceof Blob) return { store: blobStore(source), key: blobName(source) };
+  if (typeof source === 'string' && source.startsWith(ZIP)) throw new InvalidError('what lies in an archive has a path there', { item: source });
+  if (typeof source === 'string' || source instanceof URL) return objectAt(source);
+  throw new InvalidError('what lies in a store has a path there');
 }
 
 /** @internal The object that a URL names, as a store and its key there. */
@@ -132,12 +144,16 @@ export function objectAt(where: string | URL, options?: HttpOptions): { store: H
 
 const ZIP = 'zip://';
 
-/** Whatever an array can be opened from: a URL, also `zip://` and that of an archive; `httpStore(…)`, `zipStore(…)`, or a store. */
-export type Source = string | URL | HttpStore | ZipStore | Store;
+/**
+ * Whatever things can be opened from: a URL, also `zip://` and that of an archive; `httpStore(…)`, `zipStore(…)`, or a
+ * store; a `File` or `Blob`, which is an archive where a directory is wanted; in Node a path.
+ */
+export type Source = string | URL | HttpStore | ZipStore | Store | Blob;
 
 /** Makes a store of a source. Throws InvalidError for what is none. */
 export function storeOf(source: Source): HttpStore | ZipStore | Store {
   if (source instanceof HttpStore || source instanceof ZipStore) return source;
+  if (source instanceof Blob) return new ZipStore(blobStore(source), blobName(source));
   if (typeof source === 'string' && source.startsWith(ZIP)) return zipStore(source.slice(ZIP.length));
   if (typeof source === 'string' || source instanceof URL) return httpStore(source);
   if (typeof source?.read === 'function') return source;

@@ -12,6 +12,7 @@ import { http } from './cases/http.mjs';
 import { images } from './cases/images.mjs';
 import { reading } from './cases/reading.mjs';
 import { sharing } from './cases/sharing.mjs';
+import { sources } from './cases/sources.mjs';
 import { types } from './cases/types.mjs';
 
-export const cases = { ...reading, ...fixtures, ...types, ...batches, ...sharing, ...faults, ...codecs, ...http, ...crossOrigin, ...counting, ...containers, ...images };
+export const cases = { ...reading, ...fixtures, ...types, ...batches, ...sharing, ...faults, ...codecs, ...http, ...crossOrigin, ...counting, ...containers, ...images, ...sources };

@@ -31,9 +31,9 @@ test('exports', () => {
   equal(Object.keys(lib).sort(), [
     'CancelledError', 'ClosedError', 'Container', 'CorruptError', 'DEFAULT_MEMORY', 'DictStore', 'EmbedStore', 'ExistsError', 'Extension',
     'Frame', 'GridArray', 'GridGroup', 'Gridhold', 'GridholdError', 'HttpStore', 'IOError', 'ImageScratch', 'ImageStack', 'InternalError', 'InvalidError', 'KeyStore',
-    'LimitError', 'LockTimeoutError', 'LockedError', 'NDArray', 'NoSpaceError', 'NotAllowedError', 'NotFoundError', 'OutOfRangeError',
+    'LimitError', 'LockTimeoutError', 'LockedError', 'MultiscaleImage', 'NDArray', 'NoSpaceError', 'NotAllowedError', 'NotFoundError', 'OutOfRangeError',
     'ReadOnlyError', 'SChunk', 'ShardCache', 'StaleError', 'TreeStore', 'UnsupportedError', 'VLMeta', 'WrongArrayError', 'ZipStore', 'blobStore',
-    'field', 'floats', 'gzipStream', 'httpStore', 'parseLocation', 'zipStore',
+    'field', 'floats', 'gzipStream', 'httpStore', 'parseLocation', 'platformCodecs', 'zipStore', 'zlibStream',
   ]);
   equal(Object.keys(node).sort(), ['FileStore', 'NodeFileSystem', 'codecs', 'containerFile', 'fileStore', 'lockers']);
 });

@@ -44,7 +44,7 @@ export const http = {
     await server.close();
     await rejects(gh.openArray(server.url), lib.IOError, 'nobody listens');
     await rejects(gh.openArray('ftp://host/x'), lib.UnsupportedError);
-    await rejects(gh.openArray('file:///x'), lib.UnsupportedError);
+    await rejects(gh.openArray('file:///x'), globalThis.location === undefined ? lib.NotFoundError : lib.UnsupportedError);
   },
 
   async 'HTTP: an abort in flight'({ load, serve }) {
