@@ -9,7 +9,7 @@ export const counting = {
   async 'HTTP: 256 subchunks in 16 shards take 272 requests, and no preflight'({ load, serve, store }) {
     const gh = await load();
     const { data: [metadata] } = await store('requests').read('zarr.json', [{ offset: 0 }]);
-    const server = await serve(field(metadata), { delay: 2 });
+    const server = await serve(field(metadata), { delay: 25 });
     const array = await gh.openArray(server.url);
     await server.taken();
     const shardCache = array.shardCache();
