@@ -203,16 +203,20 @@ func (w *worker) do(q *task) (a report, err error) {
 			return add(ctx, w.array())
 		})
 	case "increment":
-		return q.times(func(int) error {
-			return w.array().HoldingLock(ctx, func(ctx context.Context, held *blosc2.NDArray) error {
-				first := []blosc2.Span{{Start: 0, Stop: 1}}
-				b, err := held.Slice(ctx, first, nil)
-				if err != nil {
+		return q.times(func(int) error { return w.increment() })
+	case "insist": // until each increment has gone well
+		errs := 0
+		a, err := q.times(func(int) error {
+			for {
+				err := w.increment()
+				if !errors.Is(err, fault.ErrStale) {
 					return err
 				}
-				return held.SetSlice(ctx, first, words(word(b, 0)+1))
-			})
+				errs++
+			}
 		})
+		a.Errors = errs
+		return a, err
 	case "assign":
 		return q.times(func(i int) error {
 			n := w.array().Shape().Shape[0]
@@ -299,6 +303,18 @@ func (w *worker) do(q *task) (a report, err error) {
 		err = errors.New("no such task: " + q.Do)
 	}
 	return a, err
+}
+
+// increment counts the first item up, within the lock.
+func (w *worker) increment() error {
+	return w.array().HoldingLock(w.ctx, func(ctx context.Context, held *blosc2.NDArray) error {
+		first := []blosc2.Span{{Start: 0, Stop: 1}}
+		b, err := held.Slice(ctx, first, nil)
+		if err != nil {
+			return err
+		}
+		return held.SetSlice(ctx, first, words(word(b, 0)+1))
+	})
 }
 
 func (w *worker) open(q *task) (err error) {

@@ -3,7 +3,9 @@ package interop
 import (
 	"encoding/json"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
@@ -149,4 +151,51 @@ func TestSharingWritersAreNotStarved(t *testing.T) {
 	}
 	t.Logf("the longest of 10 waits: %v", longest)
 	require.Less(t, longest, 2*time.Second)
+}
+
+// Three processes count up within the lock while a fourth removes or replaces
+// the lock's file again and again (report 62). Whoever has the lock of a file
+// that lost its name is told before he writes, or another one is, and does it
+// again: no increment is lost.
+func TestSharingLockFileIsRemoved(t *testing.T) {
+	for _, removed := range []bool{false, true} {
+		path := filepath.Join(t.TempDir(), "c.b2nd")
+		who := []*sharer{ourSharer(t), ourSharer(t), ourSharer(t)}
+		count := times(200, 10_000)
+		who[0].must(t, task{Do: "create_array", Path: path, Shape: []int64{4}, Chunks: []int64{4}})
+		openAll(t, who, path, "a", true)
+		var fourth sync.WaitGroup
+		over := make(chan struct{})
+		times, lock := 0, path+".b2lock"
+		if removed {
+			fourth.Go(func() {
+				for {
+					select {
+					case <-over:
+						return
+					case <-time.After(time.Duration(rand.IntN(3000)) * time.Microsecond):
+					}
+					times++
+					if rand.IntN(2) == 0 {
+						os.Remove(lock)
+					} else if os.WriteFile(lock+".new", nil, 0o666) == nil {
+						os.Rename(lock+".new", lock)
+					}
+				}
+			})
+		}
+		all := together(t, who, func(int) task { return task{Do: "insist", Count: count} })
+		close(over)
+		fourth.Wait()
+		again := 0
+		for _, a := range all {
+			again += a.Errors
+		}
+		n := values(who[0].must(t, task{Do: "items"}).Data)[0]
+		t.Logf("removed or replaced %d times: %d increments of %d, %d done again", times, n, 3**count, again)
+		require.EqualValues(t, 3**count, n)
+		if !removed {
+			require.Zero(t, again)
+		}
+	}
 }

@@ -3,6 +3,7 @@ package blosc2
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 
 	"github.com/gridhold/gridhold/sdk/fault"
@@ -42,26 +43,80 @@ func (f *frame) begun(ctx context.Context, g *grip) (*draft, error) {
 	return f.draft(ctx)
 }
 
+// commitLock is the byte of a frame's file that is locked while a handle that
+// locks makes a commit. The lock's own file keeps handles from each other; but
+// anybody may remove that, and then there are two.
+const commitLock = 1 << 60
+
+// alone is begun for one who locks: until end no other handle of ours makes a
+// commit, whichever file it locked.
+func (f *frame) alone(ctx context.Context, g *grip) (d *draft, end func(), err error) {
+	for {
+		v := f.view
+		end := func() {}
+		if file, ok := v.file.(storage.File); g != nil && ok {
+			unlock, err := file.LockRange(commitLock, storage.LockExclusive)
+			if errors.Is(err, fault.ErrLocked) {
+				return nil, nil, unkept()
+			}
+			if err == nil {
+				end = func() { _ = unlock() } // the file may be closed by then, and its locks gone
+			}
+		}
+		d, err = f.begun(ctx, g)
+		if err == nil && f.hold != nil && g != nil && f.own && (f.view != v || f.hold.broken.Load()) {
+			err = unkept() // what was read within the hold is not so any more
+		}
+		if err != nil {
+			end()
+			return nil, nil, err
+		}
+		if f.view.file == v.file {
+			return d, end, nil
+		}
+		end() // it is another file by now
+	}
+}
+
+// unkept is the error of one who has the lock, when another writes all the
+// same.
+func unkept() error {
+	return fault.New(fault.ErrStale, "frame", "", "somebody wrote to it without its lock, or by that of a file that was removed since")
+}
+
 func (f *frame) changing(ctx context.Context, g *grip, do func(d *draft) error) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	d, err := f.begun(ctx, g)
-	if err == nil {
-		err = do(d)
-	}
+	d, end, err := f.alone(ctx, g)
 	if err != nil {
 		return err
 	}
-	if g != nil {
-		if err := g.Holds(ctx); err != nil {
-			return err
-		}
+	defer end()
+	if err := do(d); err != nil {
+		return err
 	}
-	if err := d.publish(ctx); err != nil {
+	if err := d.publish(ctx, g); err != nil {
 		return err
 	}
 	f.dirty = true
 	return d.adopt(ctx, g)
+}
+
+// due returns nil if the draft may be published: the lock is held, by the file
+// that the name leads to, and nobody has published another state, which only
+// one who had no lock, or another file's, can have done. It is the last thing
+// before the write, because nothing keeps them from doing so in between.
+func (d *draft) due(ctx context.Context, g *grip) error {
+	if g == nil {
+		return nil
+	}
+	if err := g.Holds(ctx); err != nil {
+		return err
+	}
+	if v := d.f.view; !v.headed(d.f.head.reader(v.file)) {
+		return unkept()
+	}
+	return nil
 }
 
 // adopt makes what was published the view of the frame. Only what another

@@ -81,11 +81,12 @@ func (f *frame) renew(ctx context.Context, change func(d *draft) error) error {
 func (f *frame) renewing(ctx context.Context, g *grip, change func(d *draft) error) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	d, err := f.begun(ctx, g)
-	if err == nil {
-		err = change(d)
-	}
+	d, end, err := f.alone(ctx, g)
 	if err != nil {
+		return err
+	}
+	defer end()
+	if err := change(d); err != nil {
 		return err
 	}
 	err = replace(ctx, f.where.fs, f.where.main(), f.o.Durability, false, func(to storage.File) error {

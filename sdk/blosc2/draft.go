@@ -193,7 +193,7 @@ func (d *draft) file() storage.File { return d.f.view.file.(storage.File) }
 // That is one write of the header, which is all that anybody finds the rest
 // by. Only a frame without chunks cannot be made so, because its trailer lies
 // right after the header, where data is: it takes the place of the file.
-func (d *draft) publish(ctx context.Context) error {
+func (d *draft) publish(ctx context.Context, g *grip) error {
 	if err := d.checksum(ctx); err != nil {
 		return err
 	}
@@ -209,8 +209,10 @@ func (d *draft) publish(ctx context.Context) error {
 			return err
 		}
 		err = replace(ctx, d.f.where.fs, d.f.where.main(), sync, false, func(f storage.File) error {
-			_, err := f.WriteAt(b, 0)
-			return err
+			if _, err := f.WriteAt(b, 0); err != nil {
+				return err
+			}
+			return d.due(ctx, g)
 		})
 		if err != nil {
 			return err
@@ -237,6 +239,9 @@ func (d *draft) publish(ctx context.Context) error {
 		}
 	}
 	d.FrameLen = d.end + int64(len(tail))
+	if err := d.due(ctx, g); err != nil {
+		return err
+	}
 	if _, err := f.WriteAt(d.header(), 0); err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package blosc2
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 
 	"github.com/gridhold/gridhold/sdk/fault"
 	"github.com/gridhold/gridhold/sdk/storage"
@@ -15,6 +16,8 @@ type hold struct {
 
 	mu    sync.RWMutex // held shared by calls
 	ended bool
+
+	broken atomic.Bool // somebody wrote all the same
 }
 
 // over reports whether the hold ended; nil is none.

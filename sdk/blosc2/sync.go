@@ -186,7 +186,10 @@ func (f *frame) sync(ctx context.Context, g *grip) error {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	_, err = f.resync(ctx, g)
+	changed, err := f.resync(ctx, g)
+	if changed && f.hold != nil && g != nil && f.own { // what shares a store's lock may be changed by its other handles
+		f.hold.broken.Store(true)
+	}
 	return err
 }
 
