@@ -165,6 +165,14 @@ class Container:
         return self._state["kind"]  # type: ignore[no-any-return]
 
     @property
+    def follows(self) -> bool:
+        """Others may change it, and a look whether they did is cheap: not within a hold or a snapshot, nor in a store."""
+        at = self.acting()
+        while at.parent is not None and not at.passing:
+            at = at.parent
+        return not at.passing and bool(at._recipe.get("fs"))
+
+    @property
     def local(self) -> bool:
         """It lies in a file system, not in a store."""
         return "store" not in self._recipe

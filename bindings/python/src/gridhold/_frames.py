@@ -16,7 +16,7 @@ from ._errors import InvalidError
 from ._metalayers import Meta, VLMeta
 from ._repr import Shown, line, size
 from ._runtime import blocking
-from ._select import basic_of
+from ._select import basic_of, lies_within
 
 N = TypeVar("N", bound="Named")
 S = TypeVar("S", bound="Opened")
@@ -228,16 +228,22 @@ class SChunk(_Frame):
 
     def __getitem__(self, key: int | slice) -> bytes:
         """The bytes of an item, or of those that a slice selects."""
+        self._look(key)
         ((only,), _) = basic_of(key, (len(self),), backwards=True)
         return self._core.read(c.SLICE, [only.start, only.stop, only.step])
 
     def __setitem__(self, key: int | slice, value: Any) -> None:
         """Replaces items; a slice has no step."""
+        self._look(key)
         ((only,), _) = basic_of(key, (len(self),))
         raw = _bytes_of(value)
         if only.step != 1 or len(raw) != len(only) * self.typesize:
             raise InvalidError(f"schunk: {len(raw)} bytes for {len(only)} items of {self.typesize}, without steps")
         self._core.write(c.PUT_SLICE, [only.start], raw)
+
+    def _look(self, key: Any) -> None:
+        if self._core.follows and not lies_within(key, (len(self),)):
+            self.refresh()
 
     def get_slice(self, start: int | None = None, stop: int | None = None) -> bytes:
         return self[slice(start, stop)]

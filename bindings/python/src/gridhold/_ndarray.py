@@ -13,7 +13,7 @@ import numpy as np
 from . import _container as c
 from ._errors import InvalidError, OutOfRangeError
 from ._frames import Framed, SChunk, _Frame
-from ._select import basic_of
+from ._select import basic_of, lies_within
 from ._types import NDArray as Numpy
 
 _PART = 4  # of the guest's memory, one share of this many is what one read or write carries
@@ -55,6 +55,10 @@ class Boxed(Framed):
     def _rows(self) -> Sequence[tuple[str, Any]]:
         boxes = [("shape", self.shape), ("dtype", self.dtype), ("chunks", self.chunks), ("blocks", self.blocks)]
         return [*super()._rows(), *boxes, *self._packed()]
+
+    def _outgrown(self, key: Any) -> bool:
+        """Whether what a key selects depends on what others have done to the shape, so that one must look."""
+        return self._core.follows and not lies_within(key, self.shape)
 
     def _wanted(self, key: Any) -> tuple[Numpy, list[range], Any]:
         """An array for what a key selects, the positions, and what drops the axes of integers."""
@@ -102,7 +106,12 @@ class NDArray(Boxed, _Frame):
         return self.shape[0]
 
     def __getitem__(self, key: Any) -> Any:
-        """Basic indexing: integers, slices with steps of either sign, an ellipsis."""
+        """Basic indexing: integers, slices with steps of either sign, an ellipsis.
+
+        What depends on the shape is of the shape that there is now, if the array is a file.
+        """
+        if self._outgrown(key):
+            self.refresh()
         out, positions, drop = self._wanted(key)
         for numbers, where in self._parts(positions):
             out[where] = _items(self._core.read(c.SLICE, numbers), out[where])
@@ -110,6 +119,8 @@ class NDArray(Boxed, _Frame):
 
     def __setitem__(self, key: Any, value: Any) -> None:
         """Basic indexing; the value is broadcast. One commit, if it is no more than the guest can carry at once."""
+        if self._outgrown(key):
+            self.refresh()
         items, positions = self._given(key, value)
         for numbers, where in self._parts(positions):
             self._core.write(c.PUT_SLICE, numbers, np.ascontiguousarray(items[where]).tobytes())

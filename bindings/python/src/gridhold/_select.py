@@ -168,3 +168,17 @@ def basic_of(key: Any, shape: Index, backwards: bool = False) -> tuple[list[rang
         positions.append(range(i % n, i % n + 1))
         drop.append(0)
     return positions, tuple(drop)
+
+
+def lies_within(key: Any, shape: Sequence[int]) -> bool:
+    """Whether a key selects the same whatever the shape grows to, and lies in it: it counts from no end and has all its ends."""
+    parts = key if isinstance(key, tuple) else (key,)
+    if len(parts) != len(shape):
+        return False
+    for p, n in zip(parts, shape):
+        if isinstance(p, slice):
+            if not all(type(end) is int for end in (p.start, p.stop)) or not 0 <= p.start <= p.stop <= n:
+                return False
+        elif not hasattr(p, "__index__") or not 0 <= operator.index(p) < n:
+            return False
+    return True

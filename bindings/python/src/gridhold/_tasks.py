@@ -18,7 +18,7 @@ from ._keyed import _key
 from ._loop import loop_runtime
 from ._ndarray import Boxed, _items
 from ._runtime import DEFAULT_MEMORY
-from ._select import basic_of
+from ._select import basic_of, lies_within
 
 A = TypeVar("A", bound="AsyncContainer")
 
@@ -135,6 +135,8 @@ class AsyncSChunk(_AsyncFrame):
 
     async def __getitem__(self, key: int | slice) -> bytes:
         """``await schunk[2:7]``."""
+        if self._core.follows and not lies_within(key, (len(self),)):
+            await self.refresh()
         ((only,), _) = basic_of(key, (len(self),), backwards=True)
         return await self._core.reading(c.SLICE, [only.start, only.stop, only.step])
 
@@ -167,6 +169,8 @@ class AsyncNDArray(Boxed, _AsyncFrame):
 
     async def __getitem__(self, key: Any) -> Any:
         """``await array[1:4, ::-1]``."""
+        if self._outgrown(key):
+            await self.refresh()
         out, positions, drop = self._wanted(key)
         for numbers, where in self._parts(positions):
             out[where] = _items(await self._core.reading(c.SLICE, numbers), out[where])
@@ -174,6 +178,8 @@ class AsyncNDArray(Boxed, _AsyncFrame):
 
     async def set(self, key: Any, value: Any) -> None:
         """``array[key] = value``, for asyncio."""
+        if self._outgrown(key):
+            await self.refresh()
         items, positions = self._given(key, value)
         for numbers, where in self._parts(positions):
             await self._core.writing(c.PUT_SLICE, numbers, np.ascontiguousarray(items[where]).tobytes())
