@@ -107,6 +107,9 @@ func (d *DictStore) keys(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	if p, ok := d.files.(*pinnedFiles); ok {
+		keys = append(keys, p.keys()...)
+	}
 	leaves, err := d.leaves(ctx)
 	if err != nil {
 		return nil, err
@@ -186,6 +189,11 @@ func (d *DictStore) Get(ctx context.Context, key string) (c Container, err error
 func (d *DictStore) get(ctx context.Context, key string, from *SChunk) (Container, error) {
 	if err := CheckKey(key); err != nil {
 		return nil, noKey(key)
+	}
+	if p, ok := d.files.(*pinnedFiles); ok {
+		if c, err := p.get(key); !errors.Is(err, fault.ErrNotFound) {
+			return c, err
+		}
 	}
 	for _, ext := range leafExtensions {
 		where, err := d.place(strings.TrimPrefix(key, "/") + ext)

@@ -105,10 +105,15 @@ func openLeaf(ctx context.Context, where place, o Options) (Container, error) {
 	if err != nil {
 		return nil, err
 	}
+	return leafFrom(f)
+}
+
+// leafFrom is the container that a frame is, which it closes if that is none.
+func leafFrom(f *frame) (Container, error) {
 	s := &SChunk{f}
 	for _, name := range refused {
 		if _, ok := find(f.view.meta, name); ok {
-			return nil, errors.Join(fault.New(fault.ErrUnsupported, "blosc2", where.name, "it is a reference (metalayer "+name+"), which is not followed"), s.Close())
+			return nil, errors.Join(fault.New(fault.ErrUnsupported, "blosc2", f.where.name, "it is a reference (metalayer "+name+"), which is not followed"), s.Close())
 		}
 	}
 	for _, name := range []string{embedLayer, dictLayer, treeLayer} {

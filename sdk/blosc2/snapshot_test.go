@@ -117,3 +117,69 @@ func TestWatch(t *testing.T) {
 	}
 	require.Equal(t, 5, told)
 }
+
+// A snapshot of a store stays what it is: keys, leaves that are files or
+// embedded, and metadata, while they are replaced, removed and written to.
+func TestStoreSnapshot(t *testing.T) {
+	for name, threshold := range map[string]int64{"files": 0, "embedded": -1} {
+		t.Run(name, func(t *testing.T) {
+			ctx := t.Context()
+			fs, l := storage.NewMemoryFS(0), storage.NewMemoryLocker()
+			c, err := blosc2.CreateStore(ctx, fs, "t.b2d", blosc2.StoreSpec{Tree: true, Threshold: threshold}, lockedOptions(l))
+			require.NoError(t, err)
+			tree := c.(*blosc2.TreeStore)
+			for i, key := range []string{"/a", "/b/c", "/b/d"} {
+				require.NoError(t, tree.Put(ctx, key, leafArray(t, fs, "leaf"+key[len(key)-1:], 10+i)))
+			}
+			require.NoError(t, tree.SetVLObject(ctx, "/b", "n", int64(1)))
+			snap, err := tree.Snapshot(ctx)
+			require.NoError(t, err)
+			open, err := snap.Get(ctx, "/a")
+			require.NoError(t, err)
+
+			if threshold == 0 {
+				leaf, err := tree.Get(ctx, "/a")
+				require.NoError(t, err)
+				require.NoError(t, leaf.(*blosc2.NDArray).SetSlice(ctx, nil, make([]byte, 10)))
+				require.NoError(t, leaf.(*blosc2.NDArray).SChunk().Compact(ctx))
+				require.NoError(t, leaf.Close())
+			}
+			require.NoError(t, tree.Put(ctx, "/b/c", leafArray(t, fs, "other", 99)))
+			require.NoError(t, tree.DictStore().Delete(ctx, "/b/d"))
+			require.NoError(t, tree.Put(ctx, "/new", leafArray(t, fs, "new", 5)))
+			require.NoError(t, tree.SetVLObject(ctx, "/b", "n", int64(2)))
+			require.NoError(t, tree.Close())
+
+			keys, err := snap.Keys(ctx)
+			require.NoError(t, err)
+			require.Equal(t, []string{"/a", "/b", "/b/c", "/b/d"}, keys)
+			for i, key := range []string{"/a", "/b/c", "/b/d"} {
+				got, err := readKey(t, snap, key)
+				require.NoError(t, err)
+				require.Equal(t, numbersOf(10+i), got, key)
+			}
+			_, err = snap.Get(ctx, "/new")
+			require.ErrorIs(t, err, fault.ErrNotFound)
+			meta, err := snap.VLMeta(ctx, "/b")
+			require.NoError(t, err)
+			n, err := meta.VLObject(ctx, "n")
+			require.NoError(t, err)
+			require.Equal(t, int64(1), n)
+			require.NoError(t, meta.Close())
+			require.ErrorIs(t, snap.Put(ctx, "/x", open), fault.ErrReadOnly)
+			require.ErrorIs(t, snap.SetVLObject(ctx, "/b", "n", int64(3)), fault.ErrReadOnly)
+			if threshold == 0 {
+				require.ErrorIs(t, open.(*blosc2.NDArray).SetSlice(ctx, nil, make([]byte, 10)), fault.ErrReadOnly)
+			}
+			_, err = blosc2.Verify(ctx, snap, func(d blosc2.Damage) { t.Error(d) })
+			require.NoError(t, err)
+			require.NoError(t, snap.Close())
+			if threshold == 0 { // a leaf that is open goes on
+				got, err := whole(t, open)
+				require.NoError(t, err)
+				require.Equal(t, numbersOf(10), got)
+			}
+			require.NoError(t, open.Close())
+		})
+	}
+}

@@ -31,8 +31,12 @@ func snapshotOf(ctx context.Context, c blosc2.Container) (blosc2.Container, erro
 		return opened(c.Snapshot(ctx))
 	case *blosc2.EmbedStore:
 		return opened(c.Snapshot(ctx))
+	case *blosc2.DictStore:
+		return opened(c.Snapshot(ctx))
+	case *blosc2.TreeStore:
+		return opened(c.Snapshot(ctx))
 	}
-	return nil, fault.New(fault.ErrInvalid, "container", "snapshot", "a "+c.Kind()+" is many files: take one of what lies under a key")
+	return nil, fault.New(fault.ErrInvalid, "container", "snapshot", "a "+c.Kind())
 }
 
 // opened keeps a container that there is not from being one that is nil.
