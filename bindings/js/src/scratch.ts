@@ -2,10 +2,12 @@
 
 import { Kind } from './abi.js';
 import { json, type FileSource } from './container.js';
-import { InvalidError, OutOfRangeError } from './errors.js';
+import { batchesOf, type EpochOptions } from './epochs.js';
+import { InvalidError, OutOfRangeError, UnsupportedError } from './errors.js';
 import type { Gridhold } from './gridhold.js';
 import { Handle } from './handle.js';
 import { imagePlace, pixels } from './images.js';
+import { cutPatches } from './patches.js';
 import { integers } from './request.js';
 import type { Source } from './store.js';
 import type { NdArray } from './values.js';
@@ -95,6 +97,46 @@ export class ImageScratch {
     putImages(request, 8, wanted);
     const { bytes } = await guest.run(Kind.scratchRead, request, options.signal);
     return pixels(bytes, [wanted.length, ...like.shape], like.dtype);
+  }
+
+  /** One epoch: batches of images, and of their places in `locations`. The next batch is read while the caller is at one. */
+  async *batches(
+    locations: readonly ImageLocation[],
+    batchSize: number,
+    options: EpochOptions = {},
+  ): AsyncGenerator<{ rows: Uint32Array; images: NdArray }, void> {
+    const read = async (rows: Uint32Array | undefined) => rows && { rows, images: await this.read(Array.from(rows, (i) => locations[i]!), options) };
+    const parts = batchesOf(locations.length, batchSize, options);
+    let ahead = read(parts[0]);
+    for (let i = 1; ; i++) {
+      const batch = await ahead;
+      if (batch === undefined) return;
+      ahead = read(parts[i]);
+      ahead.catch(() => {}); // whoever stops early is not told
+      yield batch;
+    }
+  }
+
+  /**
+   * Patches of one image, or of one volume, each of the shape `extent` around one of the `centres`: a coordinate for each axis, slowest first, also
+   * outside of the image. A patch begins at `centre - floor(extent / 2)`; what of it lies outside is `fill`. The image is read once, whole.
+   *
+   * Rejects with InvalidError for centres or an extent of other axes, UnsupportedError for a `fill` of float16 other than 0 where the engine has none.
+   */
+  async readPatches(
+    at: ImageLocation,
+    extent: readonly number[],
+    centres: readonly (readonly number[])[],
+    options: { fill?: number; signal?: AbortSignal | undefined } = {},
+  ): Promise<NdArray> {
+    const { fill = 0 } = options;
+    const image = await this.read([at], options);
+    const outside = new Uint8Array(image.type.itemSize);
+    const pixel = pixels(outside, [1], image.dtype).data as Float64Array;
+    if (fill !== 0 && image.dtype === 'float16' && pixel instanceof Uint16Array) throw new UnsupportedError('no float16 here', { item: at.path });
+    pixel[0] = fill;
+    const shape = at.index === null ? image.shape : image.shape.slice(1);
+    return pixels(cutPatches(image.bytes, shape, extent, centres, outside), [centres.length, ...extent], image.dtype);
   }
 
   /** Takes in all images of some files, or of all, as far as there is room. */

@@ -89,6 +89,52 @@ test('a scratch in memory', async () => {
   await rejects(gh.createHostImageScratch([], 2, undefined, { source: fileStore(images) }), lib.InvalidError);
 });
 
+test('epochs and patches', async () => {
+  const file = 'mode2_le_7x16x16.mrcs';
+  const locations = Array.from({ length: 7 }, (_, index) => ({ path: file, index }));
+  const scratch = await gh.createHostImageScratch(locations, 2, undefined, { source: fileStore(images) });
+  const all = await scratch.read(locations);
+  const epoch = async (size, options) => {
+    const rows = [];
+    for await (const batch of scratch.batches(locations, size, options)) {
+      for (const [i, row] of batch.rows.entries()) {
+        equal(batch.images.bytes.subarray(i * 1024, (i + 1) * 1024), all.bytes.subarray(row * 1024, (row + 1) * 1024));
+      }
+      rows.push([...batch.rows]);
+    }
+    return rows;
+  };
+  equal(await epoch(3), [[0, 1, 2], [3, 4, 5], [6]]);
+  equal(await epoch(3, { dropLast: true, shard: [1, 2] }), [[1, 3, 5]]);
+  equal(await epoch(4, { shuffle: true, seed: 3 }), [[4, 3, 6, 2], [0, 5, 1]]); // as Go has it
+  equal(await epoch(4, { shuffle: true, seed: 2n ** 64n - 1n, epoch: 5 }), [[3, 6, 1, 2], [4, 5, 0]]);
+  for await (const { rows } of scratch.batches(locations, 2)) if (rows[0] === 2) break;
+  await rejects(epoch(0), lib.InvalidError);
+  await rejects(epoch(1, { shard: [2, 2] }), lib.InvalidError);
+  const ended = AbortSignal.abort();
+  await rejects(epoch(1, { signal: ended }), DOMException);
+
+  const centres = [[4, 6], [0, 0], [15, 15], [-3, 5], [4, 100], [-100, -100], [16, 6]];
+  for (const [h, w] of [[4, 4], [5, 3], [1, 1], [30, 40]]) {
+    const got = await scratch.readPatches(locations[3], [h, w], centres, { fill: -7.5 });
+    equal(got.shape, [centres.length, h, w]);
+    let i = 0;
+    for (const [cy, cx] of centres) {
+      for (let y = cy - Math.floor(h / 2), n = h; n-- > 0; y++) {
+        for (let x = cx - Math.floor(w / 2), m = w; m-- > 0; x++) {
+          equal(got.data[i++], y >= 0 && x >= 0 && y < 16 && x < 16 ? all.data[(3 * 16 + y) * 16 + x] : -7.5);
+        }
+      }
+    }
+  }
+  const volume = await scratch.readPatches({ path: file, index: null }, [2, 2, 2], [[7, 1, 1]], { fill: 1 });
+  equal([...volume.data], [...all.data.subarray(6 * 256, 6 * 256 + 2), ...all.data.subarray(6 * 256 + 16, 6 * 256 + 18), 1, 1, 1, 1]);
+  for (const [extent, around] of [[[1], [[1, 1]]], [[1, 1], [[1]]], [[0, 1], [[1, 1]]], [[1, 1], [[0.5, 1]]], [[2 ** 40, 2 ** 40], [[1, 1]]]]) {
+    await rejects(scratch.readPatches(locations[0], extent, around), lib.InvalidError);
+  }
+  scratch.close();
+});
+
 // What the command fills, a guest in Node reads; pixels that are wrong are never given.
 test('a scratch file of another program', async (t) => {
   const dir = mkdtempSync(join(tmpdir(), 'gridhold-'));
