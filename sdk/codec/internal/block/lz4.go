@@ -10,40 +10,11 @@ const lz4MinMatch = 4
 // LZ4 block format: https://github.com/lz4/lz4/blob/dev/doc/lz4_Block_format.md
 func FillLZ4(dst, src []byte) (int, error) { return FillLZ4After(dst, 0, src) }
 
-// Most sequences have less than lz4Short literals and a match of less than
-// lz4Short+lz4MinMatch bytes. They are copied without asking how long they
-// are: what is too much is overwritten next.
-const (
-	lz4Short = 15
-	lz4Near  = 8                        // distance of such a match at least
-	lz4In    = 1 + Wide + 2             // bytes of input that a short sequence may read
-	lz4Out   = lz4Short + 2*lz4Near + 2 // bytes of output that it may write
-)
-
 // FillLZ4After is FillLZ4 for a block whose matches may begin in the start
 // bytes of dst that come before its output, a dictionary.
 func FillLZ4After(dst []byte, start int, src []byte) (int, error) {
-	at := start
-	for p := 0; p < len(src); {
-		for p <= len(src)-lz4In && at <= len(dst)-lz4Out {
-			token := src[p]
-			n, m := int(token>>4), int(token&15)
-			if n == lz4Short {
-				break
-			}
-			*(*[Wide]byte)(dst[at:]) = *(*[Wide]byte)(src[p+1:])
-			distance := int(binary.LittleEndian.Uint16(src[p+1+n:]))
-			if m == lz4Short || distance < lz4Near || distance > at+n {
-				break
-			}
-			p += n + 3
-			at += n
-			to, from := dst[at:at+18], dst[at-distance:]
-			binary.LittleEndian.PutUint64(to, binary.LittleEndian.Uint64(from))
-			binary.LittleEndian.PutUint64(to[8:], binary.LittleEndian.Uint64(from[8:]))
-			binary.LittleEndian.PutUint16(to[16:], binary.LittleEndian.Uint16(from[16:]))
-			at += m + lz4MinMatch
-		}
+	at, p := lz4Sprint(dst, src, start, 0)
+	for p < len(src) {
 		token := src[p]
 		p++
 		n := int(token >> 4)
@@ -85,7 +56,7 @@ func FillLZ4After(dst []byte, start int, src []byte) (int, error) {
 			return 0, Corrupt("lz4", "a match passes the end of the output")
 		}
 		Repeat(dst, at, distance, n)
-		at += n
+		at, p = lz4Sprint(dst, src, at+n, p)
 	}
 	return 0, Corrupt("lz4", "ends without literals")
 }

@@ -7,8 +7,7 @@ import "encoding/binary"
 // damaged or the block ends before dst is full. It is FillLZ4 for who needs
 // the beginning only.
 func PrefixLZ4(dst, src []byte) error {
-	at := 0
-	for p := 0; at < len(dst); {
+	for at, p := 0, 0; at < len(dst); {
 		at, p = lz4Sprint(dst, src, at, p)
 		if p >= len(src) {
 			return Corrupt("lz4", "ends early")
@@ -53,30 +52,4 @@ func PrefixLZ4(dst, src []byte) error {
 		at += n
 	}
 	return nil
-}
-
-// lz4Sprint decodes short sequences as long as there are some and enough of src
-// and dst to copy without asking. FillLZ4After has the same loop in place, where
-// a call costs.
-func lz4Sprint(dst, src []byte, at, p int) (int, int) {
-	for p <= len(src)-lz4In && at <= len(dst)-lz4Out {
-		token := src[p]
-		n, m := int(token>>4), int(token&15)
-		if n == lz4Short {
-			break
-		}
-		*(*[Wide]byte)(dst[at:]) = *(*[Wide]byte)(src[p+1:])
-		distance := int(binary.LittleEndian.Uint16(src[p+1+n:]))
-		if m == lz4Short || distance < lz4Near || distance > at+n {
-			break
-		}
-		p += n + 3
-		at += n
-		to, from := dst[at:at+18], dst[at-distance:]
-		binary.LittleEndian.PutUint64(to, binary.LittleEndian.Uint64(from))
-		binary.LittleEndian.PutUint64(to[8:], binary.LittleEndian.Uint64(from[8:]))
-		binary.LittleEndian.PutUint16(to[16:], binary.LittleEndian.Uint16(from[16:]))
-		at += m + lz4MinMatch
-	}
-	return at, p
 }
