@@ -214,7 +214,7 @@ class Loader:
         image = self._one(at)
         if self._dtype is not None:
             image = cast(image, self._dtype)
-        outside = np.zeros(1, image.dtype)
+        outside: Any = np.zeros(1, image.dtype)
         if image.dtype.names is None:
             outside = cast(np.array([fill], np.complex128 if image.dtype.kind == "c" else np.float64), image.dtype)
         else:
