@@ -39,7 +39,9 @@ func (h *Handler) object(w http.ResponseWriter, r *http.Request, key string) {
 	}
 	header := w.Header()
 	header.Set("Content-Type", typeOf(key))
-	header.Set("Cache-Control", "no-cache") // keep it, but ask each time whether it is still that
+	// Browsers put what they keep of an object together with what they get
+	// anew, and fail where it was written to in between.
+	header.Set("Cache-Control", "no-store")
 	if t := tag(c.info.Version); t != "" {
 		header.Set("ETag", t)
 	}

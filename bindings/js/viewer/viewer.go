@@ -7,9 +7,13 @@
 package viewer
 
 import (
+	"bytes"
 	"embed"
+	"fmt"
 	"io/fs"
+	"maps"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 
@@ -33,5 +37,18 @@ var Files = sync.OnceValue(func() map[string][]byte {
 	if err != nil {
 		panic(err) // it is in the binary
 	}
+	files["index.html"] = preloading(files)
 	return files
 })
+
+// preloading is the page with all modules named, so that the browser asks for
+// them at once, rather than for each when it has read one that imports it.
+func preloading(files map[string][]byte) []byte {
+	var links []byte
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		if strings.HasSuffix(name, ".js") {
+			links = fmt.Appendf(links, "<link rel=\"modulepreload\" href=%q>\n", name)
+		}
+	}
+	return bytes.Replace(files["index.html"], []byte("<!-- modules -->"), links, 1)
+}

@@ -30,6 +30,9 @@ export async function showContainer(gridhold, url, place, { signal, title }) {
   }
 }
 
+const AGAIN = 250; // ms until another try, where a writer was in the way
+const TRIES = 20;
+
 /**
  * Takes over each change that the server tells of, one refresh at a time: changes meanwhile are one. Returns what ends
  * that.
@@ -37,19 +40,22 @@ export async function showContainer(gridhold, url, place, { signal, title }) {
 function live(container, url, { told, changed }) {
   const size = () => container.shape.join(' × ');
   const events = new EventSource(`${url}?events`);
-  let [behind, busy] = [false, false];
+  let [behind, busy, failures, timer] = [false, false, 0, undefined];
   const catchUp = async () => {
     behind = true;
     if (busy) return;
     busy = true;
+    clearTimeout(timer);
     try {
       while (behind) {
         behind = false;
         if (await container.refresh()) changed();
+        told(`live, ${size()}`);
       }
-      told(`live, ${size()}`);
+      failures = 0;
     } catch (error) {
-      told(`${error.name}: ${error.message}`);
+      if (++failures < TRIES) timer = setTimeout(() => void catchUp(), AGAIN);
+      else told(`${error.name}: ${error.message}`);
     } finally {
       busy = false;
     }
@@ -65,5 +71,8 @@ function live(container, url, { told, changed }) {
     else told(`${size()}, connecting again`);
   });
   say(`followed live, ${size()}`);
-  return () => events.close();
+  return () => {
+    clearTimeout(timer);
+    events.close();
+  };
 }

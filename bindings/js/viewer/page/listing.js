@@ -9,7 +9,7 @@ const endings = [
 /** `zarr.json` and the like, which say that a directory is an array or a group. */
 const metadata = ['zarr.json', '.zarray', '.zgroup'];
 
-const cache = new Map();
+const kinds = new Map(); // of directories, by path: promises
 
 /** The address of a path in the directory that is served. */
 export function address(path) {
@@ -25,13 +25,14 @@ export async function list(path, signal) {
 
 /** What a path is: `container`, `images`, `archive`, `zarr`, `directory` or `file`. A directory has to be looked into. */
 export async function kindOf(path, signal) {
-  if (!path.endsWith('/')) return endings.find(([ending]) => ending.test(path))?.[1] ?? 'file';
   if (path === '') return 'directory';
-  if (!cache.has(path)) {
-    const names = await list(path, signal);
-    cache.set(path, names.some((name) => metadata.includes(name)) ? 'zarr' : 'directory');
+  if (!path.endsWith('/')) return endings.find(([ending]) => ending.test(path))?.[1] ?? 'file';
+  if (!kinds.has(path)) {
+    const kind = list(path, signal).then((names) => (names.some((name) => metadata.includes(name)) ? 'zarr' : 'directory'));
+    kinds.set(path, kind);
+    kind.catch(() => kinds.delete(path)); // asked again the next time
   }
-  return cache.get(path);
+  return kinds.get(path);
 }
 
 /** Calls `each` for every item, a few at a time. */

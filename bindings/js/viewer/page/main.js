@@ -102,7 +102,7 @@ async function showList(path, signal) {
 
 $('skip').addEventListener('click', (e) => {
   e.preventDefault(); // the address says what is shown
-  (place.querySelector('canvas, button') ?? place).focus();
+  (place.querySelector('[role=application], .cells [tabindex="0"]') ?? place).focus();
 });
 addEventListener('hashchange', () => void show());
 void show();

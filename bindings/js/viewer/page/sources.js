@@ -51,7 +51,7 @@ export function containerSource(array) {
     channels: [],
     levels: [{
       get shape() { return array.shape; },
-      inner: array.blocks,
+      inner: array.chunks, // a part of one is read by many small ranges
       scale: [1, 1],
       shift: [0, 0],
       read: async (start, stop, signal) => numbersOf(await array.slice(start.map((from, i) => ({ start: from, stop: stop[i] })), { signal })),
