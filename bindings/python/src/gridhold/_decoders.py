@@ -10,15 +10,19 @@ of LZ4 at distance 0, a Huffman stream of Zstandard that runs on).
 from __future__ import annotations
 
 import bz2
+import glob
 import lzma
+import os
 import threading
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-Decoder = Callable[[Any, int], "bytes | None"]
+from . import _held
+
+Decoder = Callable[[Any, int], "bytes | bytearray | None"]
 """``decode(encoded, limit)``: all that was encoded, at most ``limit`` bytes, or None."""
 
 
@@ -36,6 +40,9 @@ def _zstd_size(src: Any, limit: int) -> bool:
     return size <= limit
 
 
+_SMALL = 16 << 10  # decoded bytes; what is more is worth another thread's turn
+
+
 def _zstd() -> Decoder | None:
     """The quickest implementation there is; zstandard keeps its state between calls, the others make it anew."""
     try:
@@ -44,10 +51,14 @@ def _zstd() -> Decoder | None:
         pass
     else:
         local = threading.local()
+        libraries = glob.glob(os.path.join(glob.escape(os.path.dirname(zstandard.__file__)), "_cffi*.so"))
+        small = _held.zstd(libraries[0]) if libraries else None
 
-        def with_zstandard(src: Any, limit: int) -> bytes | None:
+        def with_zstandard(src: Any, limit: int) -> bytes | bytearray | None:
             if not _zstd_size(src, limit):
                 return None
+            if small is not None and limit <= _SMALL:
+                return small(src, limit)
             try:
                 decompress = local.decompress
             except AttributeError:
@@ -238,6 +249,51 @@ def _at_end(name: str) -> Decoder | None:
             return None
 
     return strip
+
+
+def zstd_many(frames: Sequence[bytes], size: int) -> Sequence[Any] | None:
+    """Frames of ``size`` bytes each, decoded in one call that lets go of the interpreter; None: one by one.
+
+    That call does not say whether something follows a frame, so that is looked at here: a frame of one block, as those
+    of up to 128 KiB are, says itself where it ends.
+    """
+    try:
+        import zstandard
+
+        segments = zstandard.BufferWithSegments
+    except (ImportError, AttributeError):  # its pure Python part has no such thing
+        return None
+    lengths = np.fromiter(map(len, frames), np.int64, len(frames))
+    if lengths.min() < 16:
+        return None
+    joined = b"".join(frames)
+    raw = np.frombuffer(joined, np.uint8)
+    starts = np.cumsum(lengths) - lengths
+    head = raw[starts + 4].astype(np.int64)
+    single, width = head >> 5 & 1, head >> 6
+    sized = np.where(width == 0, single, 1 << width)  # bytes that say the size of the content
+    block = 6 - single + sized
+    if (head & 0b1011).any() or not sized.all() or (raw[starts[:, None] + np.arange(4)] != _ZSTD_MAGIC).any():
+        return None
+    ends = starts + lengths
+    at = starts[:, None] + (6 - single)[:, None] + np.arange(8)
+    said = np.where(np.arange(8) < sized[:, None], raw[np.minimum(at, len(raw) - 1)], 0).astype(np.uint64)
+    content = (said << np.arange(0, 64, 8, dtype=np.uint64)).sum(axis=1) + np.where(sized == 2, 256, 0).astype(np.uint64)
+    b = raw[np.minimum((starts + block)[:, None] + np.arange(3), len(raw) - 1)].astype(np.int64) @ np.array([1, 1 << 8, 1 << 16])
+    stored = np.where(b >> 1 & 3 == 1, 1, b >> 3)  # one byte that is repeated, or as many as it says
+    whole = (b & 1 == 1) & (starts + block + 3 + stored + 4 * (head >> 2 & 1) == ends)
+    if (content != size).any() or not whole.all():
+        return None
+    places = np.stack([starts, lengths], axis=1).astype("<u8").tobytes()
+    try:
+        return zstandard.ZstdDecompressor().multi_decompress_to_buffer(  # type: ignore[no-any-return, unused-ignore]
+            segments(joined, places), decompressed_sizes=np.full(len(frames), size, "<u8").tobytes(), threads=0
+        )
+    except zstandard.ZstdError:
+        return None
+
+
+_ZSTD_MAGIC = np.frombuffer(b"\x28\xb5\x2f\xfd", np.uint8)
 
 
 class Found(NamedTuple):

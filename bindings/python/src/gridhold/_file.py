@@ -6,6 +6,7 @@ no symbolic link leads out of the directory.
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import os
 import stat
@@ -13,10 +14,12 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Sequence
+from typing import Any
 
 from . import _fork
 from ._beneath import closing, open_beneath
 from ._errors import ClosedError, IOFailedError, NotAllowedError, NotFoundError, StaleError, from_number, number_of
+from ._held import READ_MAX, calls
 from ._store import Answer, Range, check_key
 
 _SETTLED_NS = 20_000_000
@@ -167,23 +170,31 @@ class FileStore:
             raise self._error(key, e) from None
         raise StaleError(f"store: {key}: changed between reads that must agree", item=key)
 
-    def _read_warm(self, key: str, ranges: Sequence[Range], version: str) -> list[bytes] | None:
+    def _read_warm(self, key: str, ranges: Sequence[Range], version: str) -> list[Any] | None:
         """Ranges of a file that is open and was looked for lately, if it is still of that version.
 
-        None: ask ``read_ranges``. It takes no lock, and lets go of the interpreter for nothing but the system's calls.
+        None: ask ``read_ranges``. It takes no lock. What is short and in memory is read without letting go of the
+        interpreter; see ``_held``.
         """
         handle = self._open.get(key)
         if handle is None or time.monotonic() - handle.checked >= _RECHECK_S:
             return None
         fd = handle.fd
+        data: list[Any] = []
         try:
-            data = [os.pread(fd, length, off) for off, length in ranges]
-            s = os.fstat(fd)
-        except (OSError, OverflowError):
+            for off, length in ranges:
+                small = calls is not None and length <= READ_MAX
+                piece = calls.read(fd, off, length) if small else None  # type: ignore[union-attr]
+                data.append(os.pread(fd, length, off) if piece is None else piece)
+            if calls is not None:
+                links, size, mtime = calls.stat(fd)
+            else:
+                s = os.fstat(fd)
+                links, size, mtime = s.st_nlink, s.st_size, s.st_mtime_ns
+        except (OSError, OverflowError, ctypes.ArgumentError):
             return None
-        if s.st_nlink and handle.state == ((s.st_size, s.st_mtime_ns, s.st_ino, s.st_dev), version):
-            return data
-        return None
+        (known_size, known_mtime, *_), known = handle.state  # an open file does not change its inode and device
+        return data if links and size == known_size and mtime == known_mtime and known == version else None
 
     def _handle(self, key: str, may_block: bool) -> _Handle | None:
         with self._lock:

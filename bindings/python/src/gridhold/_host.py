@@ -24,6 +24,7 @@ from ._types import Element, NDArray, Shape
 _BATCH = 256  # ranges in one call of a store
 _BATCH_BYTES = 64 << 20
 _OFF_LOOP = 1 << 20  # decoded bytes; more is decoded where it holds up nobody
+_TOGETHER = 16  # of them are decoded in one call, if there is one for the codec
 _SHARE_EACH, _SHARE_ALL = 32 << 10, 1 << 20  # decoded bytes; what is less is not worth a second thread
 
 
@@ -178,10 +179,19 @@ class Host:
         if self.chain is not None and self.chain.frees and self._nbytes >= _SHARE_EACH and nbytes >= _SHARE_ALL:
             arrays = await self._runtime.share(self._try, encoded)
         elif nbytes > _OFF_LOOP:
-            arrays = await self._runtime.compute(list, map(self._try, encoded))
+            arrays = await self._runtime.compute(self._try_all, encoded)
         else:
-            arrays = [self._try(e) for e in encoded]
+            arrays = self._try_all(encoded)
         return [a if a is not None or e is None else await self._guests(e) for a, e in zip(arrays, encoded)]
+
+    def _try_all(self, encoded: Sequence[Any]) -> list[NDArray | None]:
+        there = [e for e in encoded if e is not None]
+        if self.chain is not None and self._tally is None and self._nbytes < _SHARE_EACH and len(there) >= _TOGETHER:
+            arrays = self.chain.decode_many(there)
+            if arrays is not None:
+                ready = iter(arrays)
+                return [None if e is None else next(ready) for e in encoded]
+        return [self._try(e) for e in encoded]
 
     def _try(self, encoded: Any) -> NDArray | None:
         if self.chain is None or encoded is None:
