@@ -237,17 +237,44 @@ func TestParamsRefused(t *testing.T) {
 	}
 }
 
+// FuzzRoundTrip repeats src, so that few bytes make matches, runs and several
+// blocks, and takes every parameter from how.
 func FuzzRoundTrip(f *testing.F) {
-	for kind := range uint64(6) {
-		f.Add(pattern(500, kind), uint32(kind)*7919)
+	numbers := make([]byte, 0, 4096)
+	for i := range 512 { // as sensors give them: planes of bytes differ much
+		numbers = binary.LittleEndian.AppendUint64(numbers, math.Float64bits(1e6+float64(i*i%97)/8))
 	}
-	f.Fuzz(func(t *testing.T, src []byte, how uint32) {
-		p := Params{
-			Codec: written[how%5], Level: int(how / 5 % 7), TypeSize: int(how / 35 % 20), Split: Split(how / 700 % 5),
-			BlockSize: int(how / 3500 % 50 * 9),
+	how := uint32(0)
+	seed := func(src []byte, times int) {
+		f.Add(src, times, how)
+		how += 7919 // so that seeds differ in all parameters
+	}
+	for kind := range uint64(6) {
+		for _, n := range []int{0, 1, 31, 32, 127, 128, 500, 4097} {
+			seed(pattern(n, kind), 1)
 		}
-		p.Filters = [][]Filter{nil, {{ID: Shuffle}}, {{ID: BitShuffle}}, {{ID: Delta}, {ID: Shuffle}, {ID: ByteDelta}}}[how/175_000%4]
-		p.Dictionary = how/700_000%2 > 0 && p.Codec != BloscLZ && p.Codec != Zlib
+		seed(pattern(40, kind), 1700) // 68,000 bytes: blocks and matches beyond 64 KiB
+	}
+	for i := range 60 {
+		seed(numbers[:64*(i+4)], 1+i%5*7)
+		seed([]byte("all work and no play makes "), 1+i*i)
+	}
+	f.Fuzz(func(t *testing.T, src []byte, times int, how uint32) {
+		if times < 1 || len(src)*times > 200_000 {
+			return
+		}
+		src = bytes.Repeat(src, times)
+		take := func(n uint32) int {
+			v := how % n
+			how /= n
+			return int(v)
+		}
+		p := Params{Codec: written[take(5)], Level: take(10), TypeSize: take(20), Split: Split(take(5))}
+		p.Filters = [][]Filter{
+			nil, {{ID: Shuffle}}, {{ID: BitShuffle}}, {{ID: Delta}, {ID: Shuffle}, {ID: ByteDelta}}, {{ID: Delta}}, {{ID: BitShuffle}, {ID: Delta}},
+		}[take(6)]
+		p.BlockSize = take(50) * []int{9, 1000}[take(2)]
+		p.Dictionary = take(2) > 0 && p.Codec != BloscLZ && p.Codec != Zlib
 		b, err := Encode(nil, src, p)
 		require.NoError(t, err)
 		require.LessOrEqual(t, len(b), ExtendedHeaderSize+len(src))

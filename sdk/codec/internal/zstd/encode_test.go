@@ -60,10 +60,20 @@ func TestEncode(t *testing.T) {
 }
 
 func FuzzEncode(f *testing.F) {
-	for _, b := range encoded() {
-		if len(b) < 3000 {
-			f.Add(b, 1, 5)
+	inputs := encoded()
+	for level := range efforts {
+		for name, b := range inputs {
+			if len(b) < 3000 && (level == 5 || len(name)%len(efforts) == level) {
+				f.Add(b, 1, level)
+			}
 		}
+		// Matches that are long, that lap into each other, and that lie further
+		// back than a segment or a window of the level.
+		for _, unit := range []int{1, 3, 8, 255, 1021} {
+			f.Add(inputs["1024 of 100 letters"][:unit], 200_000/unit/(level+1)%2000+1, level)
+		}
+		far := append([]byte("what comes again much later"), make([]byte, 2000)...)
+		f.Add(append(far, inputs["1023 of 256 letters"]...), 60, level)
 	}
 	peer, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1))
 	require.NoError(f, err)
