@@ -20,6 +20,7 @@ from ._node import Node, Opening
 from ._node import list_nodes as list_nodes_in
 from ._place import Place, pack_place
 from ._runtime import DEFAULT_MEMORY, blocking
+from ._repr import Shown, line
 from ._select import basic_of
 from ._store import Store
 from ._threads import blocking_runtime
@@ -34,7 +35,7 @@ IndexPack = str | os.PathLike[str] | bytes | tuple[str | os.PathLike[str] | Stor
 """Of the shards of an array, as ``gridhold index build`` makes it: a path, a URL, its bytes, or a store and a key."""
 
 
-class Described:
+class Described(Shown):
     """What arrays and groups have in common, whoever calls."""
 
     def __init__(self, node: Node) -> None:
@@ -55,14 +56,26 @@ class Described:
         """The attributes. A copy."""
         return self.info.get("attributes") or {}
 
+    def _rows(self) -> Sequence[tuple[str, Any]]:
+        return [("path", self.path or "/"), ("store", self._node.place.store)]
+
     def __repr__(self) -> str:
-        return f"<gridhold {type(self).__name__} {self.path or '/'} in {self._node.place.store!r}>"
+        return line(self, f"{self.path or '/'} in {self._node.place.store!r}")
 
 
 class DescribedArray(Described):
     """What can be said of an array without reading."""
 
     _node: ArrayCore
+
+    def _rows(self) -> Sequence[tuple[str, Any]]:
+        codecs = " ".join(c["name"] for c in self._node.info.get("subchunk_codecs") or self._node.info["codecs"])
+        parts = [("shards" if self.is_sharded else "chunks", self.chunk_shape or "differ"), ("subchunks", self.subchunk_shape)]
+        return [*super()._rows(), ("shape", self.shape), ("dtype", self.dtype), *parts, ("codecs", codecs)]
+
+    def __repr__(self) -> str:
+        parts = f"shards {self.chunk_shape} of {self.subchunk_shape}" if self.is_sharded else f"chunks {self.chunk_shape or 'differ'}"
+        return line(self, f"{self.path or '/'} in {self._node.place.store!r}", f"{self.shape} {self.dtype}", parts)
 
     @property
     def shape(self) -> tuple[int, ...]:

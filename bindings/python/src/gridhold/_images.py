@@ -21,6 +21,7 @@ from ._guest import Done, Guest
 from ._handle import Handle
 from ._http import HTTPStore
 from ._place import Place
+from ._repr import Shown
 from ._runtime import DEFAULT_MEMORY, Runtime, blocking
 from ._threads import blocking_runtime
 from ._types import NDArray
@@ -103,7 +104,7 @@ def place_of(source: Any, key: str, roots: Any, **how: Any) -> tuple[Files, str]
     return Files(roots, store=source, **how), key
 
 
-class ImageStack:
+class ImageStack(Shown):
     """An open file of images. Safe for use by several threads. Made by ``open_stack``.
 
     ``len(stack)`` images of ``image_shape``; ``stack[3]`` is one, ``stack[2:7]`` are several. ``shape`` is
@@ -197,6 +198,10 @@ class ImageStack:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def _rows(self) -> Sequence[tuple[str, Any]]:
+        images = [("images", len(self)), ("image shape", self.image_shape), ("shape", self.shape)]
+        return [("file", self.key), ("kind", self._info["kind"]), *images, ("pixels", self._info["data_type"])]
 
     def __repr__(self) -> str:
         return f"<gridhold ImageStack {self.key}: {self._info['kind']}, {self.shape} {self._info['data_type']}>"

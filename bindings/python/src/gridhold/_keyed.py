@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Iterator, MutableMapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from ._errors import NotFoundError
 from ._frames import Opened, SChunk, _Frame
 from ._metalayers import VLMeta
 from ._ndarray import NDArray
+from ._repr import line
 from ._runtime import blocking
 
 
@@ -54,6 +55,12 @@ class _Store(Opened, MutableMapping[str, Any]):
 
     def __len__(self) -> int:
         return len(self._core.do("keys"))
+
+    def _rows(self) -> Sequence[tuple[str, Any]]:
+        return [("name", self.urlpath), ("keys", ", ".join(self))]
+
+    def __repr__(self) -> str:
+        return line(self, repr(self.urlpath), "closed" if self._core._closed else f"{len(self)} keys")
 
     def __contains__(self, key: object) -> bool:
         return key in self._core.do("keys")

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import collections
+import functools
+import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent import futures
 from concurrent.futures import Future
 from typing import Any, NamedTuple, Protocol
 
@@ -15,6 +18,7 @@ from ._errors import CancelledError, InvalidError
 from ._images import Files, ImageStack
 from ._locations import ImageLocation, ImageLocationGrouping, grouped
 from ._patches import cut
+from ._progress import Bar, Progress, bar_of
 from ._runtime import DEFAULT_MEMORY
 from ._scratch import ImageScratch
 from ._threads import blocking_runtime
@@ -58,22 +62,37 @@ class Completion:
         """Waits until all tasks have ended, and raises the first failure. TimeoutError when that takes too long."""
         self._future.result(timeout)
 
+    def get(self) -> None:
+        """The same as ``result()``, by the name that vitrio has for it."""
+        self._future.result()
+
+    def wait(self) -> None:
+        """Waits until all tasks have ended, and raises nothing that came of them."""
+        futures.wait([self._future])
+
+    @property
+    def is_ready(self) -> bool:
+        return self._future.done()
+
     @property
     def progress(self) -> tuple[int, int]:
         """Files that are done, of how many."""
         return self._done, self._files
 
-    def _task(self, scratch: ImageScratch, key: str, failures: list[BaseException]) -> Callable[[], None]:
+    def _task(self, work: Callable[[], object], failures: list[BaseException], bar: Bar) -> Callable[[], None]:
         def task() -> None:
             try:
                 if self._cancelled:
                     raise CancelledError("scratch: the prefetch was cancelled")
-                scratch.prefetch(key)
+                work()
             except BaseException as e:
                 failures.append(e)
             with self._lock:
                 self._done += 1
                 last = self._done == self._files
+            bar.step()
+            if last:
+                bar.close()
             if not last:
                 return
             if failures:
@@ -89,19 +108,33 @@ def prefetch_scratch_async(
     locations: ImageLocationGrouping | Iterable[ImageLocation] | None = None,
     executor: Executor | None = None,
     files: Any = None,
+    *,
+    progress: Progress = False,
 ) -> Completion:
     """Takes images into a scratch, a task of the executor for each file, and returns at once.
 
     Files that the scratch does not know are passed over. Without an executor the tasks run on a thread of the
-    package. ``files`` must be what the scratch was made with, or None.
+    package. ``files`` must be what the scratch was made with, or None. ``progress`` shows a bar of tqdm, if that is
+    installed, or is called with the files that are done and how many there are.
     """
     if files is not None and files is not scratch._files:
         raise InvalidError("scratch: it is filled from the files that it was made with")
     keys = [g.key for g in (scratch.locations if locations is None else grouped(locations)) if scratch.knows(g.key)]
     completion, failures = Completion(len(keys)), list[BaseException]()
+    bar = bar_of(progress, len(keys), "files")
     submit = workers.pool().submit if executor is None else executor.submit
     for key in keys:
-        submit(completion._task(scratch, key, failures))
+        submit(completion._task(functools.partial(scratch.prefetch, key), failures, bar))
+    return completion
+
+
+def read_batch_async(
+    loader: Loader, destination: NDArray, locations: Sequence[ImageLocation], executor: Executor | None = None
+) -> Completion:
+    """Has a loader read a batch into ``destination``, an array whose first axis is the batch, and returns at once."""
+    completion = Completion(1)
+    submit = workers.pool().submit if executor is None else executor.submit
+    submit(completion._task(lambda: loader.read_batch(locations, np.asarray(destination)), [], bar_of(False, 1, "batches")))
     return completion
 
 
@@ -161,6 +194,7 @@ class Loader:
         self._scratch = scratch
         self._dtype = None if dtype is None else np.dtype(dtype)
         self._open_files = open_files
+        self.executor: Executor | None = None
         self._stacks: collections.OrderedDict[str, ImageStack | ScratchReader] = collections.OrderedDict()
         self._restart()
         _fork.register(self)
@@ -245,10 +279,13 @@ class Loader:
         def read(rows: NDArray) -> Batch:
             return Batch(rows, self.read_batch([locations[i] for i in rows.tolist()]))
 
-        ahead = None
+        ahead, process = None, os.getpid()
         for i, rows in enumerate(parts):
+            if os.getpid() != process:  # forked meanwhile: the parent's threads read for the parent
+                ahead, process = None, os.getpid()
             batch = ahead.result() if ahead is not None else read(rows)
-            ahead = workers.pool().submit(read, parts[i + 1]) if i + 1 < len(parts) else None
+            submit: Any = workers.pool().submit if self.executor is None else self.executor.submit
+            ahead = submit(read, parts[i + 1]) if i + 1 < len(parts) else None
             yield batch
 
 
@@ -284,7 +321,16 @@ def loader(
     *,
     dtype: Any = None,
     open_files: int = 32,
+    cache: int | None = None,
+    executor: Executor | None = None,
+    workers: int | None = None,
     memory: int = DEFAULT_MEMORY,
 ) -> Loader:
-    """What reads batches of images. ``dtype``: what pixels are turned into; None: they stay."""
-    return Loader(scratch, files, dtype, open_files, memory)
+    """What reads batches of images. ``dtype``: what pixels are turned into; None: they stay.
+
+    ``open_files``, or ``cache``, is how many files stay open that no scratch serves. ``executor`` reads ahead.
+    ``workers`` is taken for vitrio's sake: the package has threads of its own.
+    """
+    made = Loader(scratch, files, dtype, open_files if cache is None else cache, memory)
+    made.executor = executor
+    return made

@@ -6,16 +6,18 @@ import ast
 import math
 import operator
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from . import _container as c
 from ._errors import InvalidError, OutOfRangeError
 from ._frames import Framed, SChunk, _Frame
+from ._progress import Progress
 from ._select import basic_of, lies_within
 from ._types import NDArray as Numpy
 
+A = TypeVar("A", bound="NDArray")
 _PART = 4  # of the guest's memory, one share of this many is what one read or write carries
 
 
@@ -130,6 +132,17 @@ class NDArray(Boxed, _Frame):
             raise ValueError("an array in a container is always copied")
         whole: Numpy = self[...]
         return whole if dtype is None else whole.astype(dtype, copy=False)
+
+    def copy(self: A, *, urlpath: Any = None, mode: str = "x", progress: Progress = False, **options: Any) -> A:
+        """A copy that is open: at ``urlpath``, else in the core's memory. What is not said is as it is here.
+
+        Metalayers come along. ``options`` are those of making one (``chunks``, ``blocks``, ``cparams``, ``contiguous``,
+        ``checksums``, ``locking`` …). ``progress`` shows a bar of tqdm, if that is installed, or is called with the bytes
+        that are copied and how many there are.
+        """
+        from ._copying import copied
+
+        return type(self)._of(copied(self, progress, urlpath, mode, **options))
 
     def tobytes(self) -> bytes:
         """All items in C order."""

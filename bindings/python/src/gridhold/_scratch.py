@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from ._guest import Guest
 from ._handle import Handle
 from ._images import image_dtype
 from ._locations import ImageLocation, ImageLocationGrouping, packed, wanted
+from ._repr import Shown
 from ._runtime import Runtime, blocking
 from ._types import NDArray
 
@@ -36,7 +37,7 @@ class _ScratchHandle(Handle):
         return self._id
 
 
-class ImageScratch:
+class ImageScratch(Shown):
     """Copies of images, held in memory or in a file. Safe for use by several threads.
 
     Made by ``create_host_image_scratch`` and its kin. It goes when nobody holds it any more: neither the
@@ -48,6 +49,7 @@ class ImageScratch:
     ) -> None:
         self._runtime = runtime
         self._system = system
+        self._recipe = recipe
         self._closed = False
         self._fd = -1
         self.locations = grouping
@@ -66,6 +68,13 @@ class ImageScratch:
         name = json.loads(self._handle.description)["name"]
         if system is not None and name:
             self._fd = system.open(name, 1)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """In another process it is opened again, where it lies, and shared."""
+        if self._system is None:
+            raise TypeError("scratch: one in memory stays in its process")
+        recipe = {**self._recipe, "overwrite": False} if "overwrite" in self._recipe else self._recipe
+        return _reopened, (self.locations, self._files, self._system.path, recipe, self._runtime.memory)
 
     def __del__(self) -> None:
         fd, self._fd = getattr(self, "_fd", -1), -1
@@ -184,5 +193,15 @@ class ImageScratch:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def _rows(self) -> Sequence[tuple[str, Any]]:
+        return [("locations", self.locations.count), ("files", len(self.locations)), *self.stats().items()]
+
     def __repr__(self) -> str:
         return f"<gridhold ImageScratch of {self.locations.count} locations in {len(self.locations)} files>"
+
+
+def _reopened(locations: ImageLocationGrouping, files: Any, directory: str, recipe: dict[str, Any], memory: int) -> ImageScratch:
+    from ._threads import blocking_runtime
+
+    runtime = blocking_runtime(memory, False)
+    return ImageScratch(runtime, locations, files, runtime.lend_files(directory), recipe)

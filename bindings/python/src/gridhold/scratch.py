@@ -21,7 +21,7 @@ from typing import Any
 
 from ._errors import InvalidError
 from ._images import Files
-from ._loading import Batch, Completion, Executor, Loader, ReaderProvider, loader, prefetch_scratch_async, reader_provider
+from ._loading import Batch, Completion, Executor, Loader, ReaderProvider, loader, prefetch_scratch_async, read_batch_async, reader_provider
 from ._locations import WHOLE_FILE, Group, ImageLocation, ImageLocationGrouping, grouped
 from ._providers import ImageReader, ImageReaderProvider
 from ._runtime import DEFAULT_MEMORY
@@ -47,6 +47,7 @@ __all__ = [
     "create_mapped_file_image_scratch",
     "loader",
     "prefetch_scratch_async",
+    "read_batch_async",
     "reader_provider",
 ]
 
