@@ -33,7 +33,7 @@ type ContainerOptions struct {
 // Container is a Blosc2 container of any kind that was opened in a sandbox: a
 // sequence of items, an array, or a store of those. Its methods have the names
 // and meanings of package blosc2; one that the kind lacks is ErrInvalid. They
-// may be called concurrently; calls of one sandbox take turns. Close it, the
+// may be called concurrently; those of one container take turns. Close it, the
 // leaves of a store before the store.
 //
 // After the guest died a container opens itself again by its name, and shows
@@ -42,6 +42,7 @@ type Container struct {
 	sandbox *Sandbox
 	recipe  containerRecipe
 	parent  *Container // that it is a leaf of; nil: it has a name
+	home    *slot      // whose instance has it: no other sees what it holds
 	free    func()
 	timeout time.Duration // of each wait for the lock; 0: none
 	held    bool          // it is a hold, and ends with its instance
@@ -108,7 +109,11 @@ func (s *Sandbox) OpenContainer(ctx context.Context, fs storage.FS, name string,
 		return nil, fault.New(fault.ErrInvalid, "sandbox", "file system", "is nil")
 	}
 	id := s.systems.add(fs)
-	c := &Container{sandbox: s, free: func() { s.systems.remove(id) }}
+	free, err := s.admit(func() { s.systems.remove(id) })
+	if err != nil {
+		return nil, err
+	}
+	c := &Container{sandbox: s, free: free}
 	c.recipe = containerRecipe{FS: id, Name: name, Write: o.Write, Repair: o.Repair}
 	c.lock(o)
 	if err := c.first(ctx); err != nil {
@@ -129,6 +134,9 @@ func (s *Sandbox) OpenContainerObject(ctx context.Context, st storage.Store, key
 	if err != nil {
 		free()
 		return nil, fault.New(fault.ErrInvalid, "sandbox", "", err.Error())
+	}
+	if free, err = s.admit(free); err != nil {
+		return nil, err
 	}
 	c := &Container{sandbox: s, free: free, recipe: containerRecipe{Store: raw, Name: key}}
 	if err := c.first(ctx); err != nil {
@@ -162,13 +170,16 @@ func (c *Container) first(ctx context.Context) error {
 // once takes the instance for one operation, and says whether that met a lock
 // that another holds.
 func (c *Container) once(ctx context.Context, do func(in *instance) (reply, error)) (_ reply, waits bool, err error) {
-	in, err := c.sandbox.take(ctx)
+	in, err := c.sandbox.takeAt(ctx, c.home)
 	if err != nil {
 		return reply{}, false, err
 	}
 	defer c.sandbox.put(in)
 	in.waits = false
 	r, err := do(in)
+	if err == nil && c.home == nil { // it was just opened, and nobody else has it
+		c.home = in.slot
+	}
 	return r, in.waits, err
 }
 
@@ -236,7 +247,11 @@ func (c *Container) leaf(ctx context.Context, recipe containerRecipe) (*Containe
 	if c.closed.Load() {
 		return nil, errClosed("container")
 	}
-	l := &Container{sandbox: c.sandbox, parent: c, free: func() {}, recipe: recipe}
+	free, err := c.sandbox.admit(func() {})
+	if err != nil {
+		return nil, err
+	}
+	l := &Container{sandbox: c.sandbox, parent: c, home: c.home, free: free, recipe: recipe}
 	if err := l.first(ctx); err != nil {
 		return nil, err
 	}
@@ -249,27 +264,15 @@ func (c *Container) Close() error {
 	if c.closed.Swap(true) {
 		return nil
 	}
-	defer c.free()
-	in, err := c.sandbox.take(context.Background())
-	if err != nil {
-		if errors.Is(err, fault.ErrClosed) {
-			return nil
-		}
-		return err
-	}
-	defer c.sandbox.put(in)
-	for o := range in.handles {
-		if l, ok := o.(*Container); ok && l.parent == c {
-			delete(in.handles, o) // the guest closes it with its store
-		}
-	}
-	h, ok := in.handles[c]
-	if !ok {
+	return c.sandbox.endAt(c, c.home, c.free)
+}
+
+// within is the store that a leaf is closed with.
+func (c *Container) within() opener {
+	if c.parent == nil {
 		return nil
 	}
-	delete(in.handles, c)
-	_, err = in.do(context.Background(), wire.KindClose, binary.LittleEndian.AppendUint32(nil, h), nil)
-	return err
+	return c.parent
 }
 
 // do carries out an operation on the container, whose request req makes of
@@ -311,7 +314,7 @@ func (c *Container) HoldingSharedLock(ctx context.Context, do func(ctx context.C
 }
 
 func (c *Container) holding(ctx context.Context, shared bool, do func(ctx context.Context, held *Container) error) (err error) {
-	held := &Container{sandbox: c.sandbox, parent: c, free: func() {}, held: true, kind: c.kind, timeout: c.timeout}
+	held := &Container{sandbox: c.sandbox, parent: c, home: c.home, free: func() {}, held: true, kind: c.kind, timeout: c.timeout}
 	_, err = c.do(ctx, wire.KindContainerDo, nil, func(in *instance, h uint32) ([]byte, error) {
 		return json.Marshal(deed{Container: h, Do: "hold", Shared: shared})
 	}, held)

@@ -21,10 +21,14 @@ func (c *Container) Copy(ctx context.Context, fs storage.FS, name string, spec C
 		return nil, fault.New(fault.ErrInvalid, "sandbox", "", "want a file system, and no Fill")
 	}
 	id := c.sandbox.systems.add(fs)
-	made := &Container{sandbox: c.sandbox, kind: c.kind, free: func() { c.sandbox.systems.remove(id) }}
+	free, err := c.sandbox.admit(func() { c.sandbox.systems.remove(id) })
+	if err != nil {
+		return nil, err
+	}
+	made := &Container{sandbox: c.sandbox, home: c.home, kind: c.kind, free: free}
 	made.recipe = containerRecipe{FS: id, Name: name, Write: true}
 	made.lock(spec.Options)
-	_, err := c.do(ctx, wire.KindContainerDo, nil, func(in *instance, h uint32) ([]byte, error) {
+	_, err = c.do(ctx, wire.KindContainerDo, nil, func(in *instance, h uint32) ([]byte, error) {
 		req := spec.request(&made.recipe)
 		req["do"], req["container"] = "copy", h
 		delete(req, "dtype")
@@ -45,7 +49,7 @@ func (c *Container) Snapshot(ctx context.Context) (*Container, error) {
 	if c.closed.Load() {
 		return nil, errClosed("container")
 	}
-	s := &Container{sandbox: c.sandbox, parent: c, free: func() {}, held: true, kind: c.kind, timeout: c.timeout}
+	s := &Container{sandbox: c.sandbox, parent: c, home: c.home, free: func() {}, held: true, kind: c.kind, timeout: c.timeout}
 	_, err := c.do(ctx, wire.KindContainerDo, nil, func(in *instance, h uint32) ([]byte, error) {
 		return json.Marshal(deed{Container: h, Do: "snapshot"})
 	}, s)

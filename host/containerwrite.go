@@ -33,7 +33,11 @@ func (s *Sandbox) CreateContainer(ctx context.Context, fs storage.FS, name strin
 		return nil, fault.New(fault.ErrInvalid, "sandbox", "", "want a file system, and no Fill")
 	}
 	id := s.systems.add(fs)
-	c := &Container{sandbox: s, kind: spec.Kind, free: func() { s.systems.remove(id) }}
+	free, err := s.admit(func() { s.systems.remove(id) })
+	if err != nil {
+		return nil, err
+	}
+	c := &Container{sandbox: s, kind: spec.Kind, free: free}
 	c.recipe = containerRecipe{FS: id, Name: name, Write: true}
 	c.lock(spec.Options)
 	text, err := json.Marshal(spec.request(&c.recipe))

@@ -18,10 +18,16 @@ func (a *Array) Cost(ctx context.Context) (storage.Cost, error) {
 	if !a.place.Trace {
 		return storage.Cost{}, fault.New(fault.ErrInvalid, "zarr", "/"+a.place.Path, "was not opened with a trace")
 	}
-	r, err := a.counter.do(ctx, wire.KindCacheStats, nil)
-	if err != nil {
-		return storage.Cost{}, err
-	}
+	var all storage.Cost
+	err := a.counter.each(ctx, wire.KindCacheStats, nil, func(r reply) error {
+		c, err := costOf(r.bytes)
+		all = all.Plus(c)
+		return err
+	})
+	return all, err
+}
+
+func costOf(text []byte) (storage.Cost, error) {
 	var s struct {
 		Cost struct {
 			Requests, Reads, Bytes, Waits, Decodes, Elements, Failures int64
@@ -33,7 +39,7 @@ func (a *Array) Cost(ctx context.Context) (storage.Cost, error) {
 			DecodingUS   int64 `json:"decoding_us"`
 		}
 	}
-	if err := json.Unmarshal(r.bytes, &s); err != nil {
+	if err := json.Unmarshal(text, &s); err != nil {
 		return storage.Cost{}, internal("answers what is not JSON")
 	}
 	c := s.Cost

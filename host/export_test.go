@@ -2,31 +2,50 @@ package host
 
 import "context"
 
+// idle is an instance that no call uses.
+func (s *Sandbox) idle(look func(in *instance)) {
+	at, err := s.pool.take(context.Background(), nil)
+	if err != nil {
+		return
+	}
+	defer s.giveBack(at)
+	if at.in != nil && !at.in.dead {
+		look(at.in)
+	}
+}
+
 // MemorySize is how many bytes the guest's memory has now.
-func (s *Sandbox) MemorySize() uint32 {
-	in := <-s.turns
-	defer s.put(in)
-	if in == nil || in.dead {
-		return 0
-	}
-	return in.memory.Size()
+func (s *Sandbox) MemorySize() (n uint32) {
+	s.idle(func(in *instance) { n = in.memory.Size() })
+	return n
 }
 
-// Serial is the number of the instance that is in use.
-func (s *Sandbox) Serial() uint64 {
-	in := <-s.turns
-	defer s.put(in)
-	if in == nil {
-		return 0
+// Serial is the number of the last instance.
+func (s *Sandbox) Serial() uint64 { return s.serial.Load() }
+
+// Handles is how many things are open on all instances.
+func (s *Sandbox) Handles() (n int) {
+	for _, at := range s.pool.slots {
+		at, err := s.pool.take(context.Background(), at)
+		if err != nil {
+			return -1
+		}
+		if at.in != nil {
+			n += len(at.in.handles)
+		}
+		s.giveBack(at)
 	}
-	return in.serial
+	return n
 }
 
-// Handles is how many things are open on the instance.
-func (s *Sandbox) Handles() int {
-	in := <-s.turns
-	defer s.put(in)
-	return len(in.handles)
+// Slots is how many instances were started and live.
+func (s *Sandbox) Slots() (n int) {
+	for _, at := range s.pool.slots {
+		if at.in != nil && !at.in.dead {
+			n++
+		}
+	}
+	return n
 }
 
 // Raw carries out one request on the instance.
@@ -67,8 +86,13 @@ func (s *Sandbox) Trap() error {
 var PrepareCache = prepareCache
 
 // Files is how many files the instance has open.
-func (s *Sandbox) Files() int {
-	in := <-s.turns
-	defer s.put(in)
-	return len(in.files.byID)
+func (s *Sandbox) Files() (n int) {
+	s.idle(func(in *instance) { n = len(in.files.byID) })
+	return n
 }
+
+// Limits are those that hold.
+func (s *Sandbox) Limits() Limits { return s.config.Limits }
+
+// Memory is the cap of an instance.
+func (s *Sandbox) Memory() int64 { return s.config.Memory }

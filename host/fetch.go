@@ -2,6 +2,7 @@ package host
 
 import (
 	"encoding/binary"
+	"net/url"
 	"strings"
 
 	"github.com/gridhold/gridhold/sdk/fault"
@@ -28,6 +29,15 @@ func fetch(c *callContext, args []uint64) (int32, error) {
 		}
 	}
 	body, answer := parts[3], parts[4]
+	if g := in.sandbox.config.Grants; g != nil {
+		u, err := url.Parse(string(parts[1]))
+		if err == nil {
+			err = g.AllowURL(u)
+		}
+		if err != nil {
+			return 0, err
+		}
+	}
 	r := storage.Request{Method: string(parts[0]), URL: string(parts[1]), Limit: int64(len(body))}
 	for line := range strings.SplitSeq(string(parts[2]), "\r\n") {
 		if name, value, ok := strings.Cut(line, ": "); ok {
@@ -35,6 +45,9 @@ func fetch(c *callContext, args []uint64) (int32, error) {
 		}
 	}
 	resp, err := in.sandbox.config.Fetcher.Fetch(c.Context, r)
+	if err == nil {
+		err = c.read(int64(len(resp.Body)))
+	}
 	if err != nil {
 		return 0, err
 	}

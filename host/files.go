@@ -177,6 +177,9 @@ func syncDirPath(p *pathCall) (int32, error) { return 0, p.fs.SyncDir(p.ctx, p.n
 
 func listDirPath(p *pathCall) (int32, error) {
 	names, err := p.fs.List(p.ctx, p.name)
+	if err == nil {
+		err = p.in.ctx.read(sizeOf(names))
+	}
 	if err != nil {
 		return 0, err
 	}
@@ -258,6 +261,9 @@ func readAt(c *callContext, f *openFile, args []uint64) (int32, error) {
 	if errors.Is(err, io.EOF) {
 		err = nil
 	}
+	if err == nil {
+		err = c.read(int64(n))
+	}
 	return int32(n), err
 }
 
@@ -270,6 +276,7 @@ func writeAt(c *callContext, f *openFile, args []uint64) (int32, error) {
 		return int32(fault.CodeCancelled), nil
 	}
 	n, err := f.WriteAt(b, offset(args[2], args[3]))
+	c.spent.Written += int64(n)
 	return int32(n), err
 }
 
@@ -333,6 +340,10 @@ func copyFile(c *callContext, args []uint64) (int32, error) {
 		return 0, fault.New(fault.ErrClosed, "file", "", "is not open")
 	}
 	n, crc, err := dst.CopyRange(i64(req, 0), src.File, i64(req, 8), i64(req, 16))
+	c.spent.Written += n
+	if err == nil {
+		err = c.read(n)
+	}
 	binary.LittleEndian.PutUint64(stat, uint64(n))
 	binary.LittleEndian.PutUint32(stat[60:], crc)
 	return 0, err

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/json"
-	"errors"
 	"slices"
 	"sync/atomic"
 
@@ -74,6 +73,9 @@ func (p *Images) Open(ctx context.Context, key string) (image.Reader, error) {
 	if err != nil {
 		return nil, err
 	}
+	if free, err = p.sandbox.admit(free); err != nil {
+		return nil, err
+	}
 	s := &Stack{sandbox: p.sandbox, place: at, key: key, free: free}
 	if err := s.first(ctx); err != nil {
 		free()
@@ -91,8 +93,8 @@ func (p *Images) Stat(ctx context.Context, key string) (storage.FileInfo, error)
 }
 
 // Stack is a file of images that was opened in a sandbox. It is an
-// image.Reader; its methods may be called concurrently, and those of one
-// sandbox take turns. After the guest died it opens itself again: ErrStale if
+// image.Reader; its methods may be called concurrently, and each waits for a free
+// instance. After the guest died it opens itself again: ErrStale if
 // the file is another one by then.
 type Stack struct {
 	sandbox *Sandbox
@@ -129,7 +131,7 @@ func (s *Stack) first(ctx context.Context) error {
 	in.handles[s] = r.object
 	s.text = r.bytes
 	if err := s.parse(); err != nil {
-		in.forget(s)
+		_ = in.forget(s)
 		return err
 	}
 	return nil
@@ -259,25 +261,6 @@ func (s *Stack) Close() error {
 	if s.closed.Swap(true) {
 		return nil
 	}
-	defer s.free()
-	return s.sandbox.end(s)
-}
-
-// end closes the handle of what is not used any more.
-func (s *Sandbox) end(o opener) error {
-	in, err := s.take(context.Background())
-	if errors.Is(err, fault.ErrClosed) {
-		return nil // and everything with it
-	}
-	if err != nil {
-		return err
-	}
-	defer s.put(in)
-	h, ok := in.handles[o]
-	if !ok {
-		return nil
-	}
-	delete(in.handles, o)
-	_, err = in.do(context.Background(), wire.KindClose, binary.LittleEndian.AppendUint32(nil, h), nil)
-	return err
+	s.sandbox.end(s, s.free)
+	return nil
 }

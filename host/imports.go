@@ -85,6 +85,7 @@ func lower(f imported) api.GoModuleFunc {
 			}
 		}()
 		var n int32
+		c.spent.Imports++
 		n, err = f(c, stack)
 		stack[0] = api.EncodeI32(n)
 	}

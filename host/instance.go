@@ -28,9 +28,10 @@ const (
 // maxStalls is how often an instance may say STALLED before it is dead.
 const maxStalls = 10
 
-// instance is one running guest. Whoever took it from Sandbox.turns owns it.
+// instance is one running guest. Whoever took its slot owns it.
 type instance struct {
 	sandbox *Sandbox
+	slot    *slot
 	serial  uint64
 	module  api.Module
 	memory  api.Memory
@@ -57,7 +58,8 @@ type instance struct {
 // as the read.
 type callContext struct {
 	context.Context
-	in *instance
+	in    *instance
+	spent Call // so far
 }
 
 // start makes an instance.
@@ -69,8 +71,7 @@ func (s *Sandbox) start(ctx context.Context) (*instance, error) {
 	if err != nil {
 		return nil, internal("does not start: " + err.Error())
 	}
-	s.serial++
-	in.serial, in.module, in.memory = s.serial, m, m.Memory()
+	in.serial, in.module, in.memory = s.serial.Add(1), m, m.Memory()
 	in.call, in.run, in.result, in.drop = m.ExportedFunction("gh_call"), m.ExportedFunction("gh_run"), m.ExportedFunction("gh_result"), m.ExportedFunction("gh_drop")
 	in.alloc, in.free = m.ExportedFunction("gh_alloc"), m.ExportedFunction("gh_free")
 	if err := in.configure(); err != nil {
@@ -119,12 +120,19 @@ func (in *instance) invoke(f api.Function, args ...uint64) (uint64, error) {
 	n := copy(in.stack[:], args)
 	clear(in.stack[n:])
 	if err := f.CallWithStack(&in.ctx, in.stack[:]); err != nil {
-		in.dead = true
 		in.sandbox.config.Log.Error("guest died", "err", err)
-		in.kill()
+		in.die()
 		return 0, internal("died")
 	}
 	return in.stack[0], nil
+}
+
+// die is kill for an instance that has failed.
+func (in *instance) die() {
+	if !in.dead {
+		in.sandbox.counters.died.Add(1)
+	}
+	in.kill()
 }
 
 // kill marks the instance dead and frees its memory.
@@ -149,17 +157,31 @@ type reply struct {
 
 // do carries out one operation. dst is used for the bytes of the reply where
 // it is large enough.
-func (in *instance) do(ctx context.Context, kind uint32, req, dst []byte) (reply, error) {
+func (in *instance) do(ctx context.Context, kind uint32, req, dst []byte) (r reply, err error) {
 	if err := storage.Ended(ctx, ""); err != nil {
 		return reply{}, err
 	}
-	in.ctx.Context = ctx
+	began := time.Now()
+	if limit := in.sandbox.config.Limits.Deadline; limit > 0 {
+		t := until(ctx, began.Add(limit))
+		defer t.end()
+		ctx = t
+	}
+	in.ctx.Context, in.ctx.spent = ctx, Call{}
 	defer func() {
 		in.ctx.Context = context.Background()
 		if len(in.details) > 0 {
 			clear(in.details)
 		}
+		c := in.ctx.spent
+		c.Took, c.Output, c.Err = time.Since(began), int64(len(r.bytes)), err
+		in.sandbox.observe(kind, c)
 	}()
+	return in.operate(ctx, kind, req, dst)
+}
+
+// operate is do, once all is set.
+func (in *instance) operate(ctx context.Context, kind uint32, req, dst []byte) (reply, error) {
 	at := in.request
 	if len(req) > int(in.room) {
 		p, err := in.invoke(in.alloc, uint64(len(req)))
@@ -250,7 +272,7 @@ func (in *instance) collect(at uint32, dst []byte) (reply, error) {
 	case wire.Failed, wire.Panicked:
 		err := in.failure(b)
 		if state == wire.Panicked {
-			in.kill() // nothing else runs in it
+			in.die() // nothing else runs in it
 		}
 		return reply{}, err
 	default:
@@ -260,6 +282,9 @@ func (in *instance) collect(at uint32, dst []byte) (reply, error) {
 	data, ok := in.memory.Read(u32(b, 12), u32(b, 16))
 	if !ok {
 		return reply{}, in.broken("a result is outside its memory")
+	}
+	if most := in.sandbox.config.Limits.Output; most >= 0 && int64(len(data)) > most {
+		return reply{}, fault.New(fault.ErrLimit, "sandbox", "", "the result has "+strconv.Itoa(len(data))+" bytes, more than Limits.Output allows")
 	}
 	// Copied: the window moves and changes with the guest's memory.
 	if cap(dst) >= len(data) {
@@ -282,7 +307,7 @@ func (in *instance) failure(b []byte) error {
 
 // broken kills an instance that does not keep to the ABI.
 func (in *instance) broken(why string) error {
-	in.kill()
+	in.die()
 	return internal(why)
 }
 

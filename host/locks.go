@@ -52,8 +52,8 @@ func lockFile(c *callContext, args []uint64) (int32, error) {
 	if locker == nil {
 		return 0, fault.New(fault.ErrUnsupported, "lock", string(name), "the file system has no locks")
 	}
-	ctx, done := context.WithTimeout(c.Context, patience)
-	defer done()
+	ctx := patiently(c.Context, patience)
+	defer ctx.end()
 	unlock, err := locker.Lock(ctx, string(name), storage.Owner(i64(req, 16)), storage.LockMode(u32(req, 4)))
 	if errors.Is(err, fault.ErrLockTimeout) && c.Err() == nil {
 		in.waits = true

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/json"
-	"errors"
 	"sync/atomic"
 
 	"github.com/gridhold/gridhold/sdk/fault"
@@ -31,14 +30,45 @@ func (in *instance) handle(ctx context.Context, o opener) (uint32, error) {
 	return h, err
 }
 
-// forget closes o's handle on this instance, if it has one.
-func (in *instance) forget(o opener) {
-	h, ok := in.handles[o]
-	if !ok {
-		return
+// has says whether o, or something that lies within it, is open on this
+// instance.
+func (in *instance) has(o opener) bool {
+	for x := range in.handles {
+		if lies(x, o) {
+			return true
+		}
 	}
-	delete(in.handles, o)
-	_, _ = in.do(context.Background(), wire.KindClose, binary.LittleEndian.AppendUint32(nil, h), nil)
+	return false
+}
+
+// lies says whether x is o or lies within it.
+func lies(x, o opener) bool {
+	for x != o {
+		inner, ok := x.(interface{ within() opener })
+		if !ok {
+			return false
+		}
+		if x = inner.within(); x == nil {
+			return false
+		}
+	}
+	return true
+}
+
+// forget closes o's handle on this instance, if it has one. The guest closes
+// what lies within o with it.
+func (in *instance) forget(o opener) error {
+	h, ok := in.handles[o]
+	for x := range in.handles {
+		if lies(x, o) {
+			delete(in.handles, x)
+		}
+	}
+	if !ok {
+		return nil
+	}
+	_, err := in.do(context.Background(), wire.KindClose, binary.LittleEndian.AppendUint32(nil, h), nil)
+	return err
 }
 
 // node is what arrays and groups have in common. It is its own opener.
@@ -87,21 +117,7 @@ func (n *node) Close() error {
 	if n.closed.Swap(true) {
 		return nil
 	}
-	defer n.free()
-	in, err := n.sandbox.take(context.Background())
-	if err != nil {
-		if errors.Is(err, fault.ErrClosed) {
-			return nil // and everything with it
-		}
-		return err
-	}
-	defer n.sandbox.put(in)
-	in.forget(n)
-	for o := range in.handles {
-		if c, ok := o.(*ShardCache); ok && c.array.node == n {
-			delete(in.handles, o) // the guest closed it with its array
-		}
-	}
+	n.sandbox.end(n, n.free)
 	return nil
 }
 
@@ -109,6 +125,9 @@ func (n *node) Close() error {
 func (s *Sandbox) openNode(ctx context.Context, st storage.Store, path, kind string, o OpenOptions) (*node, error) {
 	p, free, err := s.place(st, path, kind, o)
 	if err != nil {
+		return nil, err
+	}
+	if free, err = s.admit(free); err != nil {
 		return nil, err
 	}
 	in, err := s.take(ctx)

@@ -101,5 +101,9 @@ func (s *Sandbox) lend(st storage.Store) (p storePlace, free func(), err error) 
 		return p, free, err
 	}
 	id := s.stores.add(st)
-	return storePlace{Kind: "host", ID: id}, func() { s.stores.remove(id) }, nil
+	return storePlace{Kind: "host", ID: id}, func() {
+		if s.stores.remove(id) {
+			s.shared.drop(id)
+		}
+	}, nil
 }

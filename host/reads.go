@@ -72,7 +72,7 @@ func readRanges(c *callContext, args []uint64) (int32, error) {
 	if err != nil {
 		return 0, err
 	}
-	if n == 1 {
+	if n == 1 && (u32(req, 4)&wire.ReadKeep == 0 || len(in.sandbox.pool.slots) == 1) {
 		g, err := in.gap(ranges)
 		if err != nil {
 			return 0, err
@@ -81,7 +81,7 @@ func readRanges(c *callContext, args []uint64) (int32, error) {
 			return readInto(c, br, key, want, g, info)
 		}
 	}
-	return copyRanges(c, st, key, want, ranges, u32(req, 4), info)
+	return copyRanges(c, u32(req, 0), st, key, want, ranges, u32(req, 4), info)
 }
 
 func (in *instance) gap(b []byte) (gap, error) {
@@ -95,6 +95,9 @@ func readInto(c *callContext, br storage.BufferReader, key string, want storage.
 	if err != nil {
 		return 0, err
 	}
+	if err := c.read(int64(m)); err != nil {
+		return 0, err
+	}
 	binary.LittleEndian.PutUint32(g.at[24:], uint32(m))
 	return 1, putInfo(info, oi)
 }
@@ -102,7 +105,7 @@ func readInto(c *callContext, br storage.BufferReader, key string, want storage.
 // copyRanges reads and copies. Of a range whose length is not known, or more
 // than there is room for, it asks for one byte more than the room, so that
 // no object is read whole to find that it does not fit.
-func copyRanges(c *callContext, st storage.Store, key string, want storage.Version, ranges []byte, flags uint32, info []byte) (int32, error) {
+func copyRanges(c *callContext, id uint32, st storage.Store, key string, want storage.Version, ranges []byte, flags uint32, info []byte) (int32, error) {
 	n := len(ranges) / rangeSize
 	gaps := make([]gap, n)
 	asked := make([]storage.Range, n)
@@ -124,9 +127,12 @@ func copyRanges(c *callContext, st storage.Store, key string, want storage.Versi
 	var bs [][]byte
 	var oi storage.ObjectInfo
 	var err error
-	if flags&wire.ReadKeep != 0 {
-		bs, oi, err = storage.ReadShared(c.Context, st, key, asked, want, flags&wire.ReadReload != 0)
-	} else {
+	switch reload := flags&wire.ReadReload != 0; {
+	case flags&wire.ReadKeep != 0 && len(c.in.sandbox.pool.slots) > 1:
+		bs, oi, err = c.in.sandbox.shared.read(c.Context, id, st, key, asked, want, reload)
+	case flags&wire.ReadKeep != 0:
+		bs, oi, err = storage.ReadShared(c.Context, st, key, asked, want, reload)
+	default:
 		bs, oi, err = st.ReadRanges(c.Context, key, asked, want)
 	}
 	if err != nil {
@@ -135,7 +141,13 @@ func copyRanges(c *callContext, st storage.Store, key string, want storage.Versi
 	if len(bs) != n {
 		return 0, fault.New(fault.ErrIO, "store", key, "answers another number of ranges")
 	}
-	var need int64
+	var need, total int64
+	for _, b := range bs {
+		total += int64(len(b))
+	}
+	if err := c.read(total); err != nil {
+		return 0, err
+	}
 	for i, g := range gaps {
 		if len(bs[i]) > len(g.buf) {
 			need = max(need, needed(g.Range, oi.Size, int64(len(g.buf))))
@@ -187,10 +199,20 @@ func list(c *callContext, args []uint64) (int32, error) {
 		return 0, fault.New(fault.ErrUnsupported, "store", string(prefix), "cannot list")
 	}
 	names, err := l.List(c.Context, string(prefix))
+	if err == nil {
+		err = c.read(sizeOf(names))
+	}
 	if err != nil {
 		return 0, err
 	}
 	return putNames(buf, info, 32, names), nil
+}
+
+func sizeOf(names []string) (n int64) {
+	for _, name := range names {
+		n += int64(len(name))
+	}
+	return n
 }
 
 // putNames packs names: u32 length, UTF-8. Where they need more room, how much

@@ -10,9 +10,12 @@ package host
 
 import (
 	"context"
+	"errors"
 	"io"
 	"log/slog"
+	"strconv"
 	"sync"
+	"sync/atomic"
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
@@ -22,17 +25,23 @@ import (
 	"github.com/gridhold/gridhold/wasm"
 )
 
-// DefaultMemory is the cap of the guest's memory where Config names none.
-const DefaultMemory = 512 << 20
-
-const pageSize = 64 << 10
+const (
+	pageSize     = 64 << 10
+	maxInstances = 1024
+)
 
 // Config says how a Sandbox is made. Its zero value is the advice, but for
 // CompileCache: compiling takes more than a second.
 type Config struct {
-	// Memory is the cap of the guest's memory in bytes; 0: DefaultMemory.
-	// One chunk may take a quarter of it. The smallest is 16 MiB.
+	// Memory is the cap of the memory of one instance in bytes; 0:
+	// DefaultMemory. One chunk may take a quarter of it. The smallest is 16 MiB.
 	Memory int64
+	// Instances is how many calls can run at once; 0: 1. An instance is started
+	// when it is first needed. Arrays, groups and stacks of images are read
+	// by any of them; a container or scratch stays with one.
+	Instances int
+	// Limits bound what calls may cost.
+	Limits Limits
 	// CompileCache is a directory that keeps the compiled guest between
 	// processes, see UserCompileCache; "": none. A cache that cannot be used
 	// is no failure.
@@ -42,12 +51,19 @@ type Config struct {
 	// Fetcher makes the HTTP exchanges of stores made by Sandbox.HTTP; nil:
 	// such stores are ErrUnsupported.
 	Fetcher storage.Fetcher
+	// Grants are what At opens by name, and all that may be fetched if they are
+	// not nil; nil: At opens nothing, and every URL may be fetched.
+	Grants *Grants
+	// Observe is told of each operation of the guest, when it has ended; nil:
+	// nobody is. It may be called concurrently, and must not call the sandbox.
+	Observe func(Call)
 	// Log takes what the guest has to say, faults mostly; nil: nothing.
 	Log *slog.Logger
 }
 
-// Sandbox is a compiled guest and the instance that runs it. Its methods may
-// be called concurrently; calls take turns. Close it.
+// Sandbox is a compiled guest and the instances that run it. Its methods may
+// be called concurrently; what finds no instance free waits for its turn.
+// Close it.
 type Sandbox struct {
 	config  Config
 	runtime wazero.Runtime
@@ -55,15 +71,16 @@ type Sandbox struct {
 	cache   wazero.CompilationCache
 	codecs  codecs
 	stores  stores
+	shared  shared
 	systems systems
+	roots   roots
 
-	// turns holds the instance while no call uses it: who takes it owns it
-	// until he puts it back. More than one of them makes a pool.
-	turns  chan *instance
-	serial uint64 // of the last instance; its owner's
+	pool     *pool
+	serial   atomic.Uint64 // of the last instance
+	objects  atomic.Int64  // open
+	counters counters
 
 	closeOnce sync.Once
-	closed    chan struct{}
 	closeErr  error
 }
 
@@ -75,19 +92,23 @@ func New(ctx context.Context, c Config) (*Sandbox, error) {
 	if c.Memory < 16<<20 || c.Memory > 4<<30 {
 		return nil, fault.New(fault.ErrInvalid, "sandbox", "Memory", "must be from 16 MiB to 4 GiB")
 	}
+	if c.Instances < 0 || c.Instances > maxInstances {
+		return nil, fault.New(fault.ErrInvalid, "sandbox", "Instances", "must be from 1 to "+strconv.Itoa(maxInstances))
+	}
+	c.Limits.setDefaults()
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &Sandbox{config: c, turns: make(chan *instance, 1), closed: make(chan struct{})}
+	s := &Sandbox{config: c, pool: newPool(max(1, c.Instances)), shared: newShared()}
 	if err := s.compile(ctx); err != nil {
 		return nil, err
 	}
-	in, err := s.start(ctx)
+	in, err := s.take(ctx)
 	if err != nil {
 		s.release()
 		return nil, err
 	}
-	s.turns <- in
+	s.put(in)
 	return s, nil
 }
 
@@ -145,52 +166,100 @@ func (s *Sandbox) release() {
 	}
 }
 
-// Close waits for the call that is running and frees everything. Later calls
+// Close waits for the calls that are running and frees everything. Later calls
 // give ErrClosed; closing twice is fine.
 func (s *Sandbox) Close() error {
 	s.closeOnce.Do(func() {
-		close(s.closed)
-		in := <-s.turns
-		if in != nil {
-			in.kill()
+		s.pool.close()
+		for _, at := range s.pool.slots {
+			if at.in != nil {
+				at.in.kill()
+			}
 		}
 		s.release()
+		s.closeErr = errors.Join(s.closeErr, s.roots.close())
 	})
 	return s.closeErr
 }
 
-// take waits for the instance, and makes a new one where it is dead.
-func (s *Sandbox) take(ctx context.Context) (*instance, error) {
-	select {
-	case <-s.closed:
-		return nil, errClosed("sandbox")
-	default:
-	}
-	var in *instance
-	select {
-	case in = <-s.turns:
-	default:
-		select {
-		case in = <-s.turns:
-		case <-ctx.Done():
-			return nil, storage.Ended(ctx, "")
-		case <-s.closed:
-			return nil, errClosed("sandbox")
-		}
-	}
-	if in != nil && !in.dead {
-		return in, nil
-	}
-	in, err := s.start(ctx)
+// take waits for an instance, and makes a new one where there is none or a
+// dead one. The caller puts it back.
+func (s *Sandbox) take(ctx context.Context) (*instance, error) { return s.takeAt(ctx, nil) }
+
+// takeAt waits for the instance of one slot; nil: of any.
+func (s *Sandbox) takeAt(ctx context.Context, at *slot) (*instance, error) {
+	at, err := s.pool.take(ctx, at)
 	if err != nil {
-		s.turns <- nil
 		return nil, err
 	}
-	return in, nil
+	if at.in != nil && !at.in.dead {
+		return at.in, nil
+	}
+	if at.in, err = s.start(ctx); err != nil {
+		s.giveBack(at)
+		return nil, err
+	}
+	at.in.slot = at
+	return at.in, nil
 }
 
-// put gives the turn to the next call.
-func (s *Sandbox) put(in *instance) { s.turns <- in }
+// put gives the instance to the next call.
+func (s *Sandbox) put(in *instance) { s.giveBack(in.slot) }
+
+func (s *Sandbox) giveBack(at *slot) {
+	for !s.pool.give(at) {
+		for _, e := range s.pool.sweep(at) {
+			if at.in != nil && !at.in.dead {
+				_ = at.in.forget(e.o)
+			}
+			e.leave()
+		}
+	}
+}
+
+// visit calls do with each instance on which o is open, one after the other.
+func (s *Sandbox) visit(ctx context.Context, o opener, do func(in *instance) error) error {
+	for _, at := range s.pool.slots {
+		at, err := s.pool.take(ctx, at)
+		if err != nil {
+			return err
+		}
+		if at.in != nil && at.in.has(o) {
+			err = do(at.in)
+		}
+		s.giveBack(at)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// end closes the handles of what is not used any more: at once where an
+// instance is free, and else after its call. free is called after the last.
+func (s *Sandbox) end(o opener, free func()) {
+	taken, e := s.pool.end(o, free)
+	for _, at := range taken {
+		_ = at.in.forget(o)
+		s.giveBack(at)
+	}
+	e.leave()
+}
+
+// endAt waits for the instance that has o, and reports how closing it went.
+func (s *Sandbox) endAt(o opener, at *slot, free func()) error {
+	in, err := s.takeAt(context.Background(), at)
+	if errors.Is(err, fault.ErrClosed) {
+		free()
+		return nil // and everything with it
+	}
+	if err == nil {
+		err = in.forget(o)
+		s.put(in)
+	}
+	s.end(o, free)
+	return err
+}
 
 func (s *Sandbox) moduleConfig() wazero.ModuleConfig {
 	return wazero.NewModuleConfig().WithName("").WithStartFunctions("_initialize").

@@ -17,7 +17,7 @@ import (
 // Scratch is a scratch of images that was opened in a sandbox: it shares its
 // file with those of package scratch, in this process and in others. Its
 // methods have the names and meanings of that package, and may be called
-// concurrently; calls of one sandbox take turns. Close it.
+// concurrently; those of one scratch take turns. Close it.
 //
 // After the guest died it opens itself again. One in memory is empty then.
 type Scratch struct {
@@ -26,6 +26,7 @@ type Scratch struct {
 	recipe    scratchRecipe
 	locations []byte // as the request has them
 	places    map[string]uint32
+	home      *slot // whose instance has it
 	free      func()
 	closed    atomic.Bool
 }
@@ -89,7 +90,10 @@ func (s *Sandbox) createScratch(ctx context.Context, locations *image.ImageLocat
 		c.free = func() { free(); s.systems.remove(c.recipe.FS) }
 	}
 	c.pack(locations)
-	if err := c.with(ctx, func(*instance, uint32) error { return nil }); err != nil {
+	if c.free, err = s.admit(c.free); err != nil {
+		return nil, err
+	}
+	if err := c.with(ctx, func(in *instance, _ uint32) error { c.home = in.slot; return nil }); err != nil {
 		c.free()
 		return nil, err
 	}
@@ -138,7 +142,7 @@ func (c *Scratch) with(ctx context.Context, do func(in *instance, h uint32) erro
 	if c.closed.Load() {
 		return errClosed("scratch")
 	}
-	in, err := c.sandbox.take(ctx)
+	in, err := c.sandbox.takeAt(ctx, c.home)
 	if err != nil {
 		return err
 	}
@@ -299,6 +303,5 @@ func (c *Scratch) Close() error {
 	if c.closed.Swap(true) {
 		return nil
 	}
-	defer c.free()
-	return c.sandbox.end(c)
+	return c.sandbox.endAt(c, c.home, c.free)
 }

@@ -4,23 +4,21 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/json"
-	"errors"
 	"sync/atomic"
 
 	"github.com/gridhold/gridhold/sdk/cache"
-	"github.com/gridhold/gridhold/sdk/fault"
 	"github.com/gridhold/gridhold/wasm/wire"
 )
 
 // CacheOptions are those of Array.ShardCache.
 type CacheOptions struct {
-	Budget          int64 // bytes; 0: an eighth of the guest's memory. The guest keeps at most a quarter
+	Budget          int64 // bytes, of all instances together; 0: an eighth of the memory of each. One keeps at most a quarter of its memory
 	RememberMissing bool  // keep that a shard was missing
 }
 
 // ShardCache is a cache of shard indexes in the guest's memory; see
-// [zarr.ShardCache]. It lasts as long as the instance that holds it: after
-// the guest has died it is empty, with its counts at zero.
+// [zarr.ShardCache]. Each instance has a part of its own, which lasts as long
+// as that: after the guest has died it is empty, with its counts at zero.
 type ShardCache struct {
 	array  *Array
 	o      CacheOptions
@@ -29,6 +27,9 @@ type ShardCache struct {
 
 // ShardCache makes an empty cache for this array. It is closed with it.
 func (a *Array) ShardCache(o CacheOptions) *ShardCache { return &ShardCache{array: a, o: o} }
+
+// within is the array: a cache is closed with it.
+func (c *ShardCache) within() opener { return c.array.node }
 
 func (c *ShardCache) openOn(ctx context.Context, in *instance) (uint32, error) {
 	if c.array.closed.Load() {
@@ -43,22 +44,27 @@ func (c *ShardCache) openOn(ctx context.Context, in *instance) (uint32, error) {
 	if c.o.RememberMissing {
 		flags = wire.FlagRememberMissing
 	}
-	req := le.AppendUint64(le.AppendUint32(le.AppendUint32(nil, h), flags), uint64(c.o.Budget))
+	budget := c.o.Budget
+	if n := int64(len(in.sandbox.pool.slots)); budget > 0 {
+		budget = max(budget/n, 1)
+	}
+	req := le.AppendUint64(le.AppendUint32(le.AppendUint32(nil, h), flags), uint64(budget))
 	r, err := in.do(ctx, wire.KindCacheNew, req, nil)
 	return r.object, err
 }
 
-// Stats counts hits, misses, loads, and what is kept.
-func (c *ShardCache) Stats(ctx context.Context) (cache.Stats, error) {
-	var s cache.Stats
-	r, err := c.do(ctx, wire.KindCacheStats, nil)
-	if err != nil {
-		return s, err
-	}
-	if err := json.Unmarshal(r.bytes, &s); err != nil {
-		return s, internal("answers what is not JSON")
-	}
-	return s, nil
+// Stats counts hits, misses, loads, and what is kept, on all instances.
+func (c *ShardCache) Stats(ctx context.Context) (all cache.Stats, err error) {
+	err = c.each(ctx, wire.KindCacheStats, nil, func(r reply) error {
+		var s cache.Stats
+		if err := json.Unmarshal(r.bytes, &s); err != nil {
+			return internal("answers what is not JSON")
+		}
+		all.Hits, all.Misses, all.Loads = all.Hits+s.Hits, all.Misses+s.Misses, all.Loads+s.Loads
+		all.Entries, all.Bytes, all.Budget = all.Entries+s.Entries, all.Bytes+s.Bytes, all.Budget+s.Budget
+		return nil
+	})
+	return all, err
 }
 
 // Len is the number of indexes that are kept.
@@ -69,15 +75,13 @@ func (c *ShardCache) Len(ctx context.Context) (int, error) {
 
 // Clear drops every index.
 func (c *ShardCache) Clear(ctx context.Context) error {
-	_, err := c.do(ctx, wire.KindCacheClear, nil)
-	return err
+	return c.each(ctx, wire.KindCacheClear, nil, nil)
 }
 
 // Invalidate drops the index of the shard at a place in the chunk grid.
 func (c *ShardCache) Invalidate(ctx context.Context, shard []int64) error {
 	tail := binary.LittleEndian.AppendUint32(nil, uint32(len(shard)))
-	_, err := c.do(ctx, wire.KindCacheInvalidate, appendDims(tail, shard))
-	return err
+	return c.each(ctx, wire.KindCacheInvalidate, appendDims(tail, shard), nil)
 }
 
 // Close frees the cache. Closing twice is fine.
@@ -85,29 +89,27 @@ func (c *ShardCache) Close() error {
 	if c.closed.Swap(true) {
 		return nil
 	}
-	s := c.array.sandbox
-	in, err := s.take(context.Background())
-	if err != nil {
-		if errors.Is(err, fault.ErrClosed) {
-			return nil
-		}
-		return err
-	}
-	defer s.put(in)
-	in.forget(c)
+	c.array.sandbox.end(c, func() {})
 	return nil
 }
 
-// do carries out an operation whose request is the cache's handle and tail.
-func (c *ShardCache) do(ctx context.Context, kind uint32, tail []byte) (reply, error) {
+// each carries out an operation whose request is the cache's handle and tail,
+// on every instance on which the array is open: on one at least.
+func (c *ShardCache) each(ctx context.Context, kind uint32, tail []byte, take func(reply) error) error {
 	in, _, err := c.array.enter(ctx, c)
 	if err != nil {
-		return reply{}, err
+		return err
 	}
-	defer c.array.sandbox.put(in)
-	h, err := in.handle(ctx, c)
-	if err != nil {
-		return reply{}, err
-	}
-	return in.do(ctx, kind, append(binary.LittleEndian.AppendUint32(nil, h), tail...), nil)
+	c.array.sandbox.put(in)
+	return c.array.sandbox.visit(ctx, c.array.node, func(in *instance) error {
+		h, err := in.handle(ctx, c)
+		if err != nil {
+			return err
+		}
+		r, err := in.do(ctx, kind, append(binary.LittleEndian.AppendUint32(nil, h), tail...), nil)
+		if err == nil && take != nil {
+			err = take(r)
+		}
+		return err
+	})
 }

@@ -48,12 +48,16 @@ func (s *stores) add(st storage.Store) (id uint32) {
 	return s.last
 }
 
-func (s *stores) remove(id uint32) {
+// remove ends one use, and says whether it was the last.
+func (s *stores) remove(id uint32) (last bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if st := s.byID[id]; st != nil {
-		if st.users--; st.users == 0 {
-			delete(s.byID, id)
-		}
+	st := s.byID[id]
+	if st == nil {
+		return false
 	}
+	if st.users--; st.users == 0 {
+		delete(s.byID, id)
+	}
+	return st.users == 0
 }

@@ -38,7 +38,6 @@ func newSandbox(ctx context.Context, g *globals) (engine, error) {
 }
 
 // newHost starts a guest. compileCache is the flag --compile-cache.
-
 func newHost(ctx context.Context, compileCache string) (*host.Sandbox, error) {
 	switch compileCache {
 	case "auto":
@@ -46,7 +45,9 @@ func newHost(ctx context.Context, compileCache string) (*host.Sandbox, error) {
 	case "none":
 		compileCache = ""
 	}
-	return host.New(ctx, host.Config{CompileCache: compileCache})
+	// Who waits for the command says how long: by an interrupt.
+	none := host.Limits{Deadline: host.Unlimited, Read: host.Unlimited, Output: host.Unlimited, Objects: host.Unlimited}
+	return host.New(ctx, host.Config{CompileCache: compileCache, Limits: none})
 }
 
 func (s sandbox) describe(ctx context.Context, st storage.Store, path string) (json.RawMessage, error) {

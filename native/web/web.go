@@ -23,7 +23,10 @@ type Options struct {
 	Transport http.RoundTripper // in place of the fetcher's own; nil: one with kept connections, HTTP/1.1 and 2
 	Redirects int               // followed at most; 0: 5, < 0: none
 	UserAgent string            // "": gridhold
-	Silence   time.Duration     // how long a body may bring no byte; 0: one minute
+	// Allow is asked before each exchange, redirects included; its error is the
+	// exchange's. nil: every URL is allowed.
+	Allow   func(*url.URL) error
+	Silence time.Duration // how long a body may bring no byte; 0: one minute
 }
 
 // Fetcher is storage.Fetcher over net/http. It keeps connections alive and is
@@ -40,6 +43,7 @@ type Fetcher struct {
 	client    http.Client
 	userAgent string
 	silence   time.Duration
+	allow     func(*url.URL) error
 	close     func()
 	servers   storage.Servers
 }
@@ -61,7 +65,14 @@ func New(o Options) *Fetcher {
 		t := NewTransport()
 		f.client.Transport, f.close = t, t.CloseIdleConnections
 	}
+	f.allow = o.Allow
+	if f.allow == nil {
+		f.allow = func(*url.URL) error { return nil }
+	}
 	f.client.CheckRedirect = func(next *http.Request, before []*http.Request) error {
+		if err := f.allow(next.URL); err != nil {
+			return err
+		}
 		return redirect(next, before, o.Redirects)
 	}
 	return f
@@ -190,6 +201,9 @@ func (f *Fetcher) request(ctx context.Context, r storage.Request) (*http.Request
 	}
 	if req.URL.Scheme != "http" && req.URL.Scheme != "https" || req.URL.Host == "" {
 		return nil, fault.New(fault.ErrInvalid, "http", place(req.URL), "not an http or https URL")
+	}
+	if err := f.allow(req.URL); err != nil {
+		return nil, err
 	}
 	req.Header.Set("User-Agent", f.userAgent)
 	req.Header.Set("Accept-Encoding", "identity")

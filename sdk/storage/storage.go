@@ -111,18 +111,18 @@ func ReadShared(ctx context.Context, s Store, key string, rs []Range, want Versi
 	return s.ReadRanges(ctx, key, rs, want)
 }
 
-// ReadAll returns the whole object, or ErrLimit where it has more than limit
-// bytes. An object of up to 1 MiB takes one read.
+// ReadAll returns the whole object, as it is now, or ErrLimit where it has
+// more than limit bytes. An object of up to 1 MiB takes one read.
 func ReadAll(ctx context.Context, s Store, key string, limit int64) ([]byte, ObjectInfo, error) {
 	// The limit is a bound against the absurd. A host that needs memory before
 	// it reads should not be asked to have that much.
 	first := min(limit+1, 1<<20)
-	bs, info, err := ReadShared(ctx, s, key, []Range{{0, first}}, "", false)
+	bs, info, err := ReadShared(ctx, s, key, []Range{{0, first}}, "", true)
 	if err == nil && int64(len(bs[0])) == first && first <= limit && info.Size != first {
 		if info.Size > limit {
 			return nil, info, tooLarge(key, limit)
 		}
-		bs, info, err = ReadShared(ctx, s, key, []Range{{0, limit + 1}}, "", false)
+		bs, info, err = ReadShared(ctx, s, key, []Range{{0, limit + 1}}, "", true)
 	}
 	if err != nil {
 		return nil, info, err
