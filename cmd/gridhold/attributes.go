@@ -10,10 +10,16 @@ import (
 	"github.com/gridhold/gridhold/sdk/rawjson"
 )
 
+// metadataValues are the variable-length metalayers of a frame.
+type metadataValues interface {
+	names(ctx context.Context) ([]string, error)
+	value(ctx context.Context, name string) ([]byte, error)
+}
+
 // attributesOf are the variable-length metalayers of a frame as a JSON object,
 // which is what Zarr has for them.
-func attributesOf(ctx context.Context, s *blosc2.SChunk) (json.RawMessage, error) {
-	names, err := s.VLMeta(ctx)
+func attributesOf(ctx context.Context, values metadataValues) (json.RawMessage, error) {
+	names, err := values.names(ctx)
 	if err != nil || len(names) == 0 {
 		return nil, err
 	}
@@ -23,7 +29,11 @@ func attributesOf(ctx context.Context, s *blosc2.SChunk) (json.RawMessage, error
 		if name == blosc2.ChecksumLayer {
 			continue
 		}
-		v, err := s.VLObject(ctx, name)
+		b, err := values.value(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		v, err := msgpack.Decode(b)
 		if err != nil {
 			return nil, err
 		}

@@ -36,39 +36,37 @@ func (c *container) Close() error {
 var containerExtensions = []string{".b2nd", ".b2frame", ".b2f", ".b2b", ".b2e", ".b2z", ".b2d"}
 
 // openContainer opens the container that a URL names, and what lies under the
-// key in it, if there is one. It returns nil for what is none. copyable is the
-// same where the engine is the machine.
-func openContainer(ctx context.Context, g *globals, name string) (o opened, copyable *container, err error) {
+// key in it, if there is one. It returns nil for what is none.
+func openContainer(ctx context.Context, g *globals, name string) (opened, error) {
 	scheme, rest, remote := strings.Cut(name, "://")
 	if strings.EqualFold(scheme, "file") && remote {
 		name, remote = filepath.FromSlash(rest[strings.IndexByte(rest+"/", '/'):]), false
 	}
-	var b opened
+	find := localContainer
 	if remote {
-		copyable, b, err = remoteContainer(ctx, g, name)
-	} else {
-		copyable, b, err = localContainer(ctx, g, name)
+		find = remoteContainer
 	}
+	c, b, err := find(ctx, g, name)
 	switch {
 	case err != nil:
-		return nil, nil, err
+		return nil, err
 	case b != nil:
-		return b, nil, nil
-	case copyable == nil:
-		return nil, nil, nil
+		return b, nil
+	case c == nil:
+		return nil, nil
 	}
 	if key := g.leaf(); key != "" {
-		leaf, err := copyable.leaf(ctx, key)
+		leaf, err := c.leaf(ctx, key)
 		if err != nil {
-			n, err := nodeUnder(ctx, copyable, key, err)
+			n, err := nodeUnder(ctx, c, key, err)
 			if err != nil {
-				return nil, nil, errors.Join(err, copyable.Close())
+				return nil, errors.Join(err, c.Close())
 			}
-			return n, nil, nil
+			return n, nil
 		}
-		copyable = &container{leaf, append(copyable.under, copyable.Container)}
+		c = &container{leaf, append(c.under, c.Container)}
 	}
-	return copyable, copyable, nil
+	return c, nil
 }
 
 // leaf is the key of the flags --key and --path; "": none.

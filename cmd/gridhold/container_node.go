@@ -16,7 +16,6 @@ import (
 // under its keys.
 type tree interface {
 	opened
-	Kind() string
 	at(ctx context.Context, key string) (opened, error)
 }
 
@@ -40,14 +39,11 @@ func nodeUnder(ctx context.Context, t tree, key string, missing error) (opened, 
 	if t.Kind() != "treestore" || !errors.Is(missing, fault.ErrNotFound) {
 		return nil, missing
 	}
-	text, err := t.describe(ctx)
+	n, err := rootOf(ctx, t)
 	if err != nil {
 		return nil, err
 	}
-	n := &node{tree: t, key: key}
-	if err := json.Unmarshal(text, &n.is); err != nil {
-		return nil, err
-	}
+	n.key = key
 	if !slices.Contains(n.is.Keys, key) {
 		return nil, missing
 	}
@@ -55,6 +51,19 @@ func nodeUnder(ctx context.Context, t tree, key string, missing error) (opened, 
 	n.is.VLMeta = slices.DeleteFunc(n.is.VLMeta, func(o namedObject) bool { return o.name != key && !n.above(o.name) })
 	return n, nil
 }
+
+// rootOf is the root of a tree as a node.
+func rootOf(ctx context.Context, t tree) (*node, error) {
+	text, err := t.describe(ctx)
+	if err != nil {
+		return nil, err
+	}
+	n := &node{tree: t}
+	return n, json.Unmarshal(text, &n.is)
+}
+
+// Kind is "group".
+func (n *node) Kind() string { return "group" }
 
 // above reports whether a key leads through the node.
 func (n *node) above(key string) bool { return strings.HasPrefix(key, n.key+"/") }
@@ -75,7 +84,7 @@ func (n *node) list(ctx context.Context) ([]zarr.Entry, error) {
 func (n *node) verify(ctx context.Context) (checked int64, damaged []zarr.Damage, err error) {
 	var keys []string
 	for _, o := range n.is.VLMeta {
-		keys = append(keys, o.name+"/__vlmeta__")
+		keys = append(keys, o.name+metadataSuffix)
 	}
 	for _, key := range append(keys, n.is.Keys...) {
 		leaf, err := n.at(ctx, key)

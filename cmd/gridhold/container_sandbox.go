@@ -13,9 +13,10 @@ import (
 	"github.com/gridhold/gridhold/sdk/zarr"
 )
 
-// opened is a container that an engine has open, as info, read, verify and ls
-// take it.
+// opened is a container that an engine has open, as info, read, verify, ls and
+// copy take it.
 type opened interface {
+	copyable
 	describe(ctx context.Context) ([]byte, error)
 	list(ctx context.Context) ([]zarr.Entry, error)
 	verify(ctx context.Context) (checked int64, damaged []zarr.Damage, err error)

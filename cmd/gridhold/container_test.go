@@ -146,7 +146,6 @@ func TestContainerFailures(t *testing.T) {
 		{[]string{"read", "--region", "0:46,0:1", at("ndim/2d.b2nd")}, 1, "out of range"},
 		{[]string{"read", "--chunk", "9", at("ndim/2d.b2nd")}, 1, "out of range"},
 		{[]string{"read", "--npy", at("schunk/one.b2frame")}, 1, "npy"},
-		{[]string{"copy", "--engine", "wasm", at("ndim/2d.b2nd"), filepath.Join(t.TempDir(), "a.zarr")}, 1, "unsupported"},
 		{[]string{"ls", at("ndim/2d.b2nd")}, 1, "has none"},
 		{[]string{"info", at("none.b2nd")}, 1, "not found"},
 	} {

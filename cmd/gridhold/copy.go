@@ -50,21 +50,18 @@ overwritten goes first.`,
 			if err := checkTarget(args[1]); err != nil {
 				return failed(args[1], err)
 			}
-			if s.opened != nil && s.container == nil {
-				return failed(args[0], fault.New(fault.ErrUnsupported, "engine", g.engine, "containers are copied by the machine"))
-			}
 			p := newProgress(c.ErrOrStderr())
 			switch {
 			case isFrame(args[1]):
 				return copyToFrame(c.Context(), s, args[1], f, p)
 			case isStore(args[1]):
 				return copyToStore(c.Context(), s, args[1], f, p)
-			case s.container != nil:
+			case s.opened != nil:
 				target, finish, err := destination(c.Context(), args[1], f.overwrite)
 				if err != nil {
 					return failed(args[1], err)
 				}
-				return finish(copyContainer(c.Context(), s.container, target, f, p))
+				return finish(copyContainer(c.Context(), s.opened, target, f, p))
 			case f.blocks != "":
 				return usagef("--blocks goes with copies to Blosc2")
 			}

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"io"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -180,36 +179,8 @@ func (t *frameTarget) steps(size int64) func(chunks, total int64) {
 	}
 }
 
-// frame copies one frame.
-func (t *frameTarget) frame(ctx context.Context, c blosc2.Container, key, name string, f copyFlags) error {
-	t.p.begin(key)
-	defer t.p.end()
-	var made io.Closer
-	switch c := c.(type) {
-	case *blosc2.NDArray:
-		ff, err := f.frames(len(c.Shape().Shape))
-		if err != nil {
-			return err
-		}
-		if made, err = c.Copy(ctx, t.fs, name, ff.parts, t.spec(ff, nil), frameOptions, t.steps(c.SChunk().Header().Size)); err != nil {
-			return err
-		}
-	case *blosc2.SChunk:
-		ff, err := f.frames(-1)
-		if err != nil {
-			return err
-		}
-		if made, err = c.Copy(ctx, t.fs, name, t.spec(ff, nil), frameOptions, t.steps(c.Header().Size)); err != nil {
-			return err
-		}
-	default:
-		return fault.New(fault.ErrInvalid, "copy", key, "a "+c.Kind()+" has keys: choose one with --key, or copy it to a name that ends in .b2z or .b2d")
-	}
-	return made.Close()
-}
-
 // extension is that of the file of a leaf.
-func extension(c blosc2.Container) string {
+func extension(c copyLeaf) string {
 	switch c.Kind() {
 	case "ndarray":
 		return ".b2nd"
@@ -243,8 +214,12 @@ func copyToFrame(ctx context.Context, s *source, name string, f copyFlags, p *pr
 	base := filepath.Base(at)
 	defer func() { err = errors.Join(err, fs.Close()) }()
 	t := &frameTarget{fs: fs, overwrite: f.overwrite, checksums: f.checksums, p: p}
-	if s.container != nil {
-		return failed(name, t.frame(ctx, s.container.Container, base, base, f))
+	if s.opened != nil {
+		leaf, err := s.opened.leafAt(ctx, "")
+		if err == nil {
+			err = leaf.copyTo(ctx, t, base, base, f)
+		}
+		return failed(name, err)
 	}
 	n, err := zarr.Open(ctx, s.store, s.path, zarr.Options{})
 	if err != nil {

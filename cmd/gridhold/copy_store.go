@@ -7,6 +7,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/gridhold/gridhold/native/file"
@@ -145,7 +146,7 @@ func (t *storeTarget) pack(ctx context.Context, overwrite bool) error {
 
 // metadata makes the leaf that holds the attributes of a node of a tree.
 func (t *storeTarget) metadata(ctx context.Context, node string, set func(ctx context.Context, s *blosc2.SChunk) error) error {
-	name, err := t.name(ctx, strings.TrimSuffix(node, "/")+"/__vlmeta__", ".b2f")
+	name, err := t.name(ctx, strings.TrimSuffix(node, "/")+metadataSuffix, ".b2f")
 	if err != nil {
 		return err
 	}
@@ -160,16 +161,13 @@ func (t *storeTarget) metadata(ctx context.Context, node string, set func(ctx co
 
 // copyToStore makes a store of what the source names.
 func copyToStore(ctx context.Context, s *source, name string, f copyFlags, p *progress) error {
-	tree := s.container == nil
-	if s.container != nil {
-		_, tree = s.container.Container.(*blosc2.TreeStore)
-	}
+	tree := s.opened == nil || isTree(s.opened)
 	t, err := newStoreTarget(ctx, name, tree, f, p)
 	if err != nil {
 		return failed(name, err)
 	}
-	if s.container != nil {
-		err = t.fromContainer(ctx, s.container, f)
+	if s.opened != nil {
+		err = t.fromContainer(ctx, s.opened, f)
 	} else {
 		err = t.fromZarr(ctx, s, f)
 	}
@@ -210,51 +208,21 @@ func (t *storeTarget) fromZarr(ctx context.Context, s *source, f copyFlags) erro
 }
 
 // fromContainer copies the leaves of a store, or one under --as.
-func (t *storeTarget) fromContainer(ctx context.Context, c *container, f copyFlags) error {
-	return eachLeaf(ctx, c, f.key(), func(key string, leaf blosc2.Container) error {
+func (t *storeTarget) fromContainer(ctx context.Context, c copyable, f copyFlags) error {
+	return eachLeaf(ctx, c, f.key(), func(key string, leaf copyLeaf) error {
 		name, err := t.name(ctx, key, extension(leaf))
 		if err != nil {
 			return err
 		}
-		return t.frame(ctx, leaf, key, name, f)
+		return leaf.copyTo(ctx, &t.frameTarget, key, name, f)
 	})
 }
 
 // key is that of what has none in the source.
 func (f copyFlags) key() string { return "/" + strings.Trim(f.as, "/") }
 
-// eachLeaf calls do with every leaf of a store, those with the metadata of a
-// tree too; or, with the key alone, with what is a leaf itself.
-func eachLeaf(ctx context.Context, c *container, alone string, do func(key string, leaf blosc2.Container) error) error {
-	var keys []string
-	var err error
-	switch c := c.Container.(type) {
-	case *blosc2.EmbedStore:
-		keys, err = c.Keys(ctx)
-	case *blosc2.DictStore:
-		keys, err = c.Keys(ctx)
-	case *blosc2.TreeStore:
-		keys, err = c.DictStore().Keys(ctx)
-	default:
-		return do(alone, c)
-	}
-	if err != nil {
-		return err
-	}
-	for _, key := range keys {
-		leaf, err := c.leaf(ctx, key)
-		if err == nil {
-			err = errors.Join(do(key, leaf), leaf.Close())
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // copyContainer makes arrays of Zarr of the arrays in a container.
-func copyContainer(ctx context.Context, c *container, to storage.Store, f copyFlags, p *progress) error {
+func copyContainer(ctx context.Context, c copyable, to storage.Store, f copyFlags, p *progress) error {
 	if f.blocks != "" {
 		return usagef("--blocks goes with copies to Blosc2")
 	}
@@ -263,26 +231,28 @@ func copyContainer(ctx context.Context, c *container, to storage.Store, f copyFl
 		return err
 	}
 	attributes := map[string][]byte{} // of inner nodes
-	switch c.Container.(type) {
-	case *blosc2.EmbedStore, *blosc2.DictStore, *blosc2.TreeStore:
+	if _, ok, err := c.leafKeys(ctx); err != nil {
+		return err
+	} else if ok {
 		attributes[""] = nil
 	}
-	err = eachLeaf(ctx, c, "", func(key string, leaf blosc2.Container) error {
-		node, isMeta := strings.CutSuffix(key, "/__vlmeta__")
-		switch leaf := leaf.(type) {
-		case *blosc2.NDArray:
+	err = eachLeaf(ctx, c, "", func(key string, leaf copyLeaf) error {
+		node, isMeta := strings.CutSuffix(key, metadataSuffix)
+		from, err := leaf.facts()
+		switch {
+		case err != nil:
+			return err
+		case from != nil:
 			for dir := path.Dir(key); dir != "." && dir != "/"; dir = path.Dir(dir) {
 				if dir = strings.Trim(dir, "/"); attributes[dir] == nil {
 					attributes[dir] = nil
 				}
 			}
-			return boxesToZarr(ctx, leaf, to, strings.Trim(key, "/"), f, o, p)
-		case *blosc2.SChunk:
-			if isMeta {
-				object, err := attributesOf(ctx, leaf)
-				attributes[strings.Trim(node, "/")] = object
-				return err
-			}
+			return boxesToZarr(ctx, leaf, from, to, strings.Trim(key, "/"), f, o, p)
+		case isMeta:
+			object, err := leaf.attributes(ctx)
+			attributes[strings.Trim(node, "/")] = object
+			return err
 		}
 		return fault.New(fault.ErrUnsupported, "copy", key, "a "+leaf.Kind()+" is no array")
 	})
@@ -295,17 +265,21 @@ func copyContainer(ctx context.Context, c *container, to storage.Store, f copyFl
 }
 
 // boxesToZarr copies one array.
-func boxesToZarr(ctx context.Context, a *blosc2.NDArray, to storage.Store, path string, f copyFlags, o zarr.Options, p *progress) error {
-	b := newBoxes(nativeFrame{a.SChunk(), a})
-	text, err := zarrType(a.DType().String())
+func boxesToZarr(ctx context.Context, leaf copyLeaf, from frame, to storage.Store, path string, f copyFlags, o zarr.Options, p *progress) error {
+	b := newBoxes(from)
+	dtype, err := blosc2.ParseDType(from.facts().shape.DType)
 	if err != nil {
 		return err
 	}
-	attributes, err := attributesOf(ctx, a.SChunk())
+	text, err := zarrType(dtype.String())
 	if err != nil {
 		return err
 	}
-	spec := zarr.ArraySpec{Shape: b.is.Shape, ChunkShape: a.Shape().Chunks, DataType: text, Attributes: attributes}
+	attributes, err := leaf.attributes(ctx)
+	if err != nil {
+		return err
+	}
+	spec := zarr.ArraySpec{Shape: b.is.Shape, ChunkShape: slices.Clone(from.facts().shape.Chunks), DataType: text, Attributes: attributes}
 	for i, n := range spec.ChunkShape {
 		spec.ChunkShape[i] = max(n, 1)
 	}

@@ -17,20 +17,19 @@ type source struct {
 	path   string    // of the node; "": the root
 	engine engine
 
-	opened    opened     // a container; nil: a store of Zarr, or images
-	container *container // the same, if the machine has it open
-	images    *images    // nil: none
-	damage    error      // that the container could not be opened for
+	opened opened  // a container; nil: a store of Zarr, or images
+	images *images // nil: none
+	damage error   // that the container could not be opened for
 }
 
 // open opens the store of a URL and the engine that the flags ask for.
 func open(ctx context.Context, g *globals, name string) (*source, error) {
-	o, c, err := openContainer(ctx, g, name)
+	o, err := openContainer(ctx, g, name)
 	if err != nil {
 		return nil, err
 	}
 	if o != nil {
-		return &source{closer: o, engine: machine{}, opened: o, container: c}, nil
+		return &source{closer: o, engine: machine{}, opened: o}, nil
 	}
 	m, err := openImages(ctx, g, name)
 	if err != nil {
