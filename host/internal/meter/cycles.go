@@ -1,9 +1,9 @@
 package meter
 
-// findCycles marks the functions that may call themselves: those in a cycle
-// of the graph of calls, in which calls through tables may go to every
-// function that a table may hold. It is Tarjan's algorithm, on a stack of its
-// own.
+// findCycles orders the functions by who calls whom, and marks those that may
+// call themselves: those in a cycle of the graph of calls, in which calls
+// through tables may go to every function that a table may hold. It is
+// Tarjan's algorithm, on a stack of its own.
 func (m *module) findCycles() error {
 	table := len(m.code) // a node that stands for all tables
 	next := make([][]int32, len(m.code)+1)
@@ -73,6 +73,7 @@ func (m *module) findCycles() error {
 				on[member] = false
 				if member < table {
 					m.code[member].cyclic = !alone || itself[member]
+					m.order = append(m.order, member)
 				}
 				if member == n {
 					break

@@ -31,7 +31,7 @@ const (
 	opI64Const     = 0x42
 	opF32Const     = 0x43
 	opF64Const     = 0x44
-	opI32LtS       = 0x48
+	opI32GeS       = 0x4e
 	opI32Add       = 0x6a
 	opI32Sub       = 0x6b
 	opI32ShrU      = 0x76
@@ -70,7 +70,7 @@ const (
 type instruction struct {
 	op    byte
 	sub   uint32 // after a prefix
-	index uint32 // of the first thing that it names
+	index uint32 // of the first thing that it names; of a block, its type's, with one added; 0: none
 	at    int    // where it begins in the reader's bytes
 }
 
@@ -95,7 +95,7 @@ func (r *reader) instruction(m *module, locals int) instruction {
 	switch op := i.op; {
 	case op <= 0x01, op == opElse, op == opEnd, op == opReturn, op == opDrop, op == 0x1b, op >= 0x45 && op <= 0xc4, op == opRefIsNull:
 	case op == opBlock, op == opLoop, op == opIf:
-		r.blockType(m)
+		i.index = r.blockType(m)
 	case op == opBr, op == opBrIf:
 		i.index = r.u32()
 	case op == opBrTable:
@@ -199,19 +199,18 @@ func (r *reader) valueType() byte {
 	return t
 }
 
-// blockType passes over the type of a block.
-func (r *reader) blockType(m *module) {
+// blockType passes over the type of a block, and returns the index of a
+// function's type with one added; 0: it has no parameters.
+func (r *reader) blockType(m *module) uint32 {
 	at := r.pos
 	switch t := r.s33(); {
+	case t >= int64(len(m.types)):
+		r.corrupt("names a type that there is not")
 	case t >= 0:
-		if t >= int64(len(m.types)) {
-			r.corrupt("names a type that there is not")
-		}
-	case t == -64: // none
-	default:
-		if r.err == nil {
-			r.pos = at
-			r.valueType()
-		}
+		return uint32(t) + 1
+	case t != typeEmpty-0x80 && r.err == nil:
+		r.pos = at
+		r.valueType()
 	}
+	return 0
 }

@@ -4,12 +4,28 @@ import "github.com/gridhold/gridhold/sdk/fault"
 
 // What things cost, in units of an ordinary instruction.
 const (
-	costCall     = 4   // of a function that pays for itself
-	costIndirect = 64  // covers a leaf
+	costCall     = 4 // of a function that pays for itself
+	costIndirect = 10
 	costImport   = 300 // leaves the module
 	costGrow     = 300 // so does growing memory
-	costLeaf     = 60  // the most that callers pay for a function
+	costPrepaid  = 300 // the most that callers pay for a function
 )
+
+// region is what belongs to a loop, and to none within it; or to none at all.
+type region struct {
+	parent int
+	size   int  // instructions of one turn; with the first turns of the loops in it
+	cost   int  // the same, with what it calls
+	params bool // the loop has parameters
+}
+
+// turns is how many turns of a loop are paid for together.
+func (g region) turns() int {
+	if !g.params && g.size <= unrolledSize {
+		return unrolledTurns
+	}
+	return 1
+}
 
 // call is one by index, from a region of the caller.
 type call struct {
@@ -24,22 +40,39 @@ func (m *module) measure() error {
 			return err
 		}
 	}
-	for i := range m.code {
-		f := &m.code[i]
-		f.leaf = !f.loops && !f.ranged && !f.indirect && len(f.calls) == 0 && f.costs[0] <= costLeaf
+	return nil
+}
+
+// price adds to the costs of functions those of what they call, the called
+// ones first.
+func (m *module) price() error {
+	for _, f := range m.taken {
+		if i := int(f) - m.importedFuncs; i >= 0 {
+			m.code[i].taken = true
+		}
 	}
-	for i := range m.code {
+	for _, i := range m.order {
 		f := &m.code[i]
 		for _, c := range f.calls {
-			switch {
-			case int(c.to) < m.importedFuncs:
-				f.costs[c.region] += costImport
-			case m.code[int(c.to)-m.importedFuncs].leaf:
-				f.costs[c.region] += m.code[int(c.to)-m.importedFuncs].costs[0]
-			default:
-				f.costs[c.region] += costCall
+			cost := costCall
+			if int(c.to) < m.importedFuncs {
+				cost = costImport
+			} else if callee := &m.code[int(c.to)-m.importedFuncs]; callee.prepaid {
+				cost += callee.regions[0].cost
+			}
+			f.regions[c.region].cost += cost
+		}
+		for k := len(f.regions) - 1; k > 0; k-- { // those within come after those around
+			g := &f.regions[k]
+			g.cost += g.size
+			if !g.params {
+				f.regions[g.parent].size += g.turns() * g.size
+				f.regions[g.parent].cost += g.turns() * (g.cost - g.size)
 			}
 		}
+		f.regions[0].cost += f.regions[0].size
+		// What a table holds is called by those who do not know what it costs.
+		f.prepaid = !f.cyclic && !f.taken && f.regions[0].cost <= costPrepaid
 	}
 	return nil
 }
@@ -57,28 +90,27 @@ func (m *module) measureFunction(f *function) error {
 		r.valueType()
 	}
 	f.locals = locals
-	f.costs = []int{0}
+	f.regions = []region{{}}
 	open := []int{0} // the region of each open block, the function's first
 	for len(open) > 0 && r.err == nil {
 		i := r.instruction(m, locals)
-		region := open[len(open)-1]
-		f.costs[region]++
+		here := open[len(open)-1]
+		f.regions[here].size++
 		switch i.op {
 		case opBlock, opIf:
-			open = append(open, region)
+			open = append(open, here)
 		case opLoop:
-			f.loops = true
-			open = append(open, len(f.costs))
-			f.costs = append(f.costs, 0)
+			open = append(open, len(f.regions))
+			f.regions = append(f.regions, region{parent: here, params: i.index > 0 && len(m.types[i.index-1].params) > 0})
 		case opEnd:
 			open = open[:len(open)-1]
 		case opCall:
-			f.calls = append(f.calls, call{i.index, region})
+			f.calls = append(f.calls, call{i.index, here})
 		case opCallIndirect:
 			f.indirect = true
-			f.costs[region] += costIndirect
+			f.regions[here].cost += costIndirect
 		case opMemoryGrow:
-			f.costs[region] += costGrow
+			f.regions[here].cost += costGrow
 		case opRefFunc:
 			m.taken = append(m.taken, i.index)
 		default:

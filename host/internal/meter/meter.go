@@ -60,6 +60,7 @@ func Instrument(wasm []byte, o Options) ([]byte, error) {
 		m.moveStart,
 		m.measure,
 		m.findCycles,
+		m.price,
 		m.rewrite,
 	}
 	for _, step := range steps {

@@ -221,3 +221,46 @@ func sized(s string) string {
 	}
 	return out + string([]byte{byte(n)}) + s
 }
+
+// Loops that are written several times over end where they would fill memory.
+func TestLoopsDoNotMultiplyForEver(t *testing.T) {
+	const depth, n = 6, 5000
+	nest := strings.Repeat("\x03\x40", depth) + strings.Repeat("\x0b", depth)
+	b := module(section(1, "\x01\x60\x00\x00"), section(3, "\x01\x00"), section(10, "\x01"+sized("\x00"+strings.Repeat(nest, n)+"\x0b")))
+	out := instrumented(t, b, meter.Options{})
+	require.Less(t, len(out), 64*len(b))
+	small := module(section(1, "\x01\x60\x00\x00"), section(3, "\x01\x00"), section(10, "\x01"+sized("\x00"+nest+"\x0b")))
+	require.Greater(t, len(instrumented(t, small, meter.Options{})), 4096) // so they do multiply
+}
+
+// Whatever way leads back to the start of a loop, it is paid for.
+func TestEveryWayBack(t *testing.T) {
+	ctx := context.Background()
+	for name, body := range map[string]string{
+		"br":         "\x03\x40\x0c\x00\x0b",
+		"br_if":      "\x03\x40\x41\x01\x0d\x00\x0b",
+		"br_table":   "\x03\x40\x41\x00\x0e\x00\x00\x0b",
+		"block":      "\x03\x40\x02\x40\x0c\x01\x0b\x0b",
+		"if":         "\x03\x40\x41\x01\x04\x40\x0c\x01\x0b\x0b",
+		"else":       "\x03\x40\x41\x00\x04\x40\x05\x0c\x01\x0b\x0b",
+		"nested":     "\x03\x40\x03\x40\x0b\x0c\x00\x0b",
+		"inner":      "\x03\x40\x03\x40\x0c\x01\x0b\x0b",
+		"parameters": "\x41\x00\x03\x01\x0c\x00\x0b\x1a",
+		"itself":     "\x10\x00",
+		"through":    "\x10\x01",
+		"table":      "\x41\x00\x11\x00\x00",
+	} {
+		b := module(
+			section(1, "\x02\x60\x00\x00\x60\x01\x7f\x01\x7f"),
+			section(3, "\x02\x00\x00"),
+			section(4, "\x01\x70\x00\x01"),
+			section(7, "\x01\x01f\x00\x00"),
+			section(9, "\x01\x00\x41\x00\x0b\x01\x00"),
+			section(10, "\x02"+sized("\x00"+body+"\x0b")+"\x04\x00\x10\x00\x0b"),
+		)
+		m, err := runtime(t, wazero.NewRuntimeConfig(), &tank{slice: 1000, left: 3}).Instantiate(ctx, instrumented(t, b, meter.Options{Stack: 1 << 20}))
+		require.NoError(t, err, name)
+		_, err = m.ExportedFunction("f").Call(ctx)
+		require.ErrorIs(t, err, errEmpty, name)
+	}
+}

@@ -38,14 +38,14 @@ type function struct {
 	body []byte // locals and code
 
 	// What measure found out.
-	locals   int   // with its parameters
-	costs    []int // of the function outside its loops, then of each loop in order
-	loops    bool
-	calls    []call // those by index
-	indirect bool   // it calls through a table
-	ranged   bool   // it works on ranges
-	leaf     bool   // its callers pay for it
-	cyclic   bool   // it may call itself
+	locals   int      // with its parameters
+	regions  []region // the function outside its loops, then each loop in order
+	calls    []call   // those by index
+	indirect bool     // it calls through a table
+	ranged   bool     // it works on ranges
+	taken    bool     // a table may hold it
+	prepaid  bool     // its callers pay for it, but for its loops
+	cyclic   bool     // it may call itself
 }
 
 type signature struct{ params, results []byte }
@@ -60,6 +60,7 @@ type module struct {
 	ownGlobals      int
 	code            []function
 	taken           []uint32 // functions that tables may hold
+	order           []int    // the functions of code, those that are called before their callers
 
 	stack int         // bytes that functions may nest to
 	extra []signature // types that the pass adds

@@ -8,10 +8,11 @@ func (m *module) rewrite() error {
 	out := appendU32(nil, uint32(len(m.code)))
 	var body []byte
 	for i := range m.code {
-		var err error
-		if body, err = m.rewriteFunction(body[:0], &m.code[i]); err != nil {
+		w := &writer{m: m, f: &m.code[i], out: body[:0], before: len(out)}
+		if err := w.function(); err != nil {
 			return err
 		}
+		body = w.out
 		out = append(appendU32(out, uint32(len(body))), body...)
 	}
 	m.section[sectionCode] = out
@@ -20,195 +21,146 @@ func (m *module) rewrite() error {
 
 // writer makes the new code of one function.
 type writer struct {
-	m   *module
-	f   *function
-	out []byte
+	m      *module
+	f      *function
+	out    []byte
+	level  int   // blocks of the new code that are open, the function not counted
+	labels []int // for each block of the old code that is open, the level that a branch to it goes to
+	region int   // of the last loop that was begun
+	before int   // bytes of the functions before this one
 }
 
-// kept reports whether the function keeps the counter in a local.
-func (f *function) kept() bool { return f.loops || f.ranged }
-
-// wrapped reports whether there is something to do as the function returns.
-func (f *function) wrapped() bool { return f.kept() || f.cyclic }
-
-func (m *module) rewriteFunction(out []byte, f *function) ([]byte, error) {
-	w := &writer{m, f, out}
-	r := &reader{b: f.body}
+func (w *writer) function() error {
+	r := &reader{b: w.f.body}
 	w.locals(r)
-	if !f.leaf {
-		w.enter()
-	}
-	region, depth := 0, 1
-	for depth > 0 && r.err == nil {
-		i := r.instruction(m, f.locals)
-		switch {
-		case i.op == opBlock, i.op == opIf:
-			depth++
-			w.out = m.copy(w.out, r, i)
-		case i.op == opLoop:
-			depth++
-			region++
-			w.out = m.copy(w.out, r, i)
-			w.op(opLocalGet, w.fuel())
-			w.charge(f.costs[region])
-		case i.op == opEnd:
-			depth--
-			w.out = m.copy(w.out, r, i)
-		case i.op == opReturn && f.wrapped():
-			w.op(opBr, uint32(depth-1))
-		case i.op == opCall, i.op == opCallIndirect:
-			w.call(r, i)
-		case i.ranged():
-			w.chargeRange()
-			w.out = m.copy(w.out, r, i)
-		default:
-			w.out = m.copy(w.out, r, i)
-		}
-	}
-	if f.wrapped() && r.err == nil {
-		w.leave() // that end was the wrapper's
-	}
-	return w.out, r.end()
-}
-
-// locals copies the function's, and adds the counter and the length of a range.
-func (w *writer) locals(r *reader) {
-	n := r.count()
-	count, add := uint32(n), uint32(0)
-	if w.f.kept() {
-		count, add = count+1, 1
-	}
-	if w.f.ranged {
-		add++
-	}
-	w.out = appendU32(w.out, count)
-	at := r.pos
-	for range n {
-		r.u32()
-		r.byte()
-	}
-	w.out = append(w.out, r.b[at:r.pos]...)
-	if add > 0 {
-		w.out = append(appendU32(w.out, add), typeI32)
-	}
-}
-
-func (w *writer) fuel() uint32 { return uint32(w.f.locals) }
-
-func (w *writer) length() uint32 { return uint32(w.f.locals) + 1 }
-
-// op appends an instruction that names one thing.
-func (w *writer) op(op byte, index uint32) { w.out = appendU32(append(w.out, op), index) }
-
-func (w *writer) number(v int32) { w.out = appendS32(append(w.out, opI32Const), v) }
-
-// below begins a block that is entered if the number on the stack is below zero.
-func (w *writer) below() {
-	w.number(0)
-	w.out = append(w.out, opI32LtS, opIf, typeEmpty)
-}
-
-// enter is what comes before the function's code.
-func (w *writer) enter() {
-	m, f := w.m, w.f
-	if f.cyclic {
-		w.op(opGlobalGet, m.room())
-		w.number(f.frame())
-		w.out = append(w.out, opI32Sub)
-		w.op(opGlobalSet, m.room())
-		w.op(opGlobalGet, m.room())
-		w.below()
-		w.number(Overflow)
-		w.op(opCall, m.refuel())
-		w.out = append(w.out, opDrop, opUnreachable, opEnd)
-	}
-	w.op(opGlobalGet, m.fuel())
-	if f.kept() {
-		w.charge(f.costs[0])
-	} else {
-		w.number(int32(f.costs[0]))
-		w.out = append(w.out, opI32Sub)
-		w.op(opGlobalSet, m.fuel())
-		w.op(opGlobalGet, m.fuel())
-		w.below()
-		w.op(opGlobalGet, m.fuel())
-		w.op(opCall, m.refuel())
-		w.op(opGlobalSet, m.fuel())
-		w.out = append(w.out, opEnd)
-	}
-	if f.wrapped() {
-		w.out = append(w.out, opBlock)
-		switch results := m.types[f.typ].results; len(results) {
-		case 0:
-			w.out = append(w.out, typeEmpty)
-		case 1:
-			w.out = append(w.out, results[0])
-		default:
-			w.out = appendS32(w.out, int32(m.added(signature{nil, results})))
-		}
-	}
-}
-
-// leave is what comes after the function's code.
-func (w *writer) leave() {
-	if w.f.kept() {
-		w.op(opLocalGet, w.fuel())
-		w.op(opGlobalSet, w.m.fuel())
-	}
+	w.enter()
+	w.labels = append(w.labels, w.level)
+	w.block(r)
+	w.out = append(w.out, opEnd)
 	if w.f.cyclic {
-		w.op(opGlobalGet, w.m.room())
-		w.number(w.f.frame())
-		w.out = append(w.out, opI32Add)
-		w.op(opGlobalSet, w.m.room())
+		w.leave() // that was the end of the wrapper
 	}
+	return r.end()
+}
+
+// block writes what is in a block, up to its end, which it reads.
+func (w *writer) block(r *reader) {
+	for r.err == nil {
+		i := r.instruction(w.m, w.f.locals)
+		switch i.op {
+		case opEnd:
+			return
+		case opBlock, opIf:
+			w.open(i.op, r.b[i.at+1:r.pos])
+			w.labelled(r)
+			w.close()
+		case opLoop:
+			w.loop(r, r.b[i.at+1:r.pos])
+		case opBr, opBrIf:
+			w.op(i.op, w.label(i.index))
+		case opBrTable:
+			t := &reader{b: r.b[:r.pos], pos: i.at + 1}
+			n := t.u32()
+			w.op(opBrTable, n)
+			for range int64(n) + 1 {
+				w.out = appendU32(w.out, w.label(t.u32()))
+			}
+		case opReturn:
+			if w.f.cyclic {
+				w.op(opBr, w.label(uint32(len(w.labels)-1)))
+			} else {
+				w.out = append(w.out, opReturn)
+			}
+		default:
+			if i.ranged() {
+				w.chargeRange()
+			}
+			w.out = w.m.copy(w.out, r, i)
+		}
+	}
+}
+
+// labelled is block, for one whose label is the innermost block of the new code.
+func (w *writer) labelled(r *reader) {
+	w.labels = append(w.labels, w.level)
+	w.block(r)
+	w.labels = w.labels[:len(w.labels)-1]
+}
+
+// label is the number that a label has in the new code.
+func (w *writer) label(old uint32) uint32 {
+	if int64(old) >= int64(len(w.labels)) {
+		return old // not valid
+	}
+	return uint32(w.level - w.labels[len(w.labels)-1-int(old)])
+}
+
+func (w *writer) open(op byte, typ []byte) {
+	w.out = append(append(w.out, op), typ...)
+	w.level++
+}
+
+func (w *writer) close() {
 	w.out = append(w.out, opEnd)
+	w.level--
 }
 
-// frame estimates how many bytes of stack the function takes: its locals, and
-// what may have to be kept of its calculations.
-func (f *function) frame() int32 {
-	return int32(64 + 16*f.locals + 2*min(len(f.body), 1<<28))
-}
+// Loops of which a turn has no more than unrolledSize instructions are written with so
+// many turns in a row: to ask costs as much as the turn of a short loop. Loops
+// within loops multiply, so that there is an end to it where the code has grown
+// to unrolledGrowth times what it was, and some more.
+const (
+	unrolledSize   = 400
+	unrolledTurns  = 4
+	unrolledGrowth = 4
+	unrolledMore   = 64 << 10
+)
 
-// charge takes a cost from the counter on the stack, and puts the rest where
-// the function keeps it.
-func (w *writer) charge(cost int) {
-	w.number(int32(min(cost, 1<<28)))
-	w.settle()
-}
-
-// chargeRange takes a sixteenth of the length on the stack, and leaves it there.
-func (w *writer) chargeRange() {
-	w.op(opLocalTee, w.length())
-	w.op(opLocalGet, w.fuel())
-	w.op(opLocalGet, w.length())
-	w.number(4)
-	w.out = append(w.out, opI32ShrU)
-	w.settle()
-}
-
-// settle subtracts, keeps the rest, and asks for more if that is below zero.
-func (w *writer) settle() {
-	w.out = append(w.out, opI32Sub)
-	w.op(opLocalTee, w.fuel())
-	w.below()
-	w.op(opLocalGet, w.fuel())
-	w.op(opCall, w.m.refuel())
-	w.op(opLocalSet, w.fuel())
-	w.out = append(w.out, opEnd)
-}
-
-// call copies a call. Functions that pay for themselves find the counter in
-// its global.
-func (w *writer) call(r *reader, i instruction) {
-	free := i.op == opCall && (int(i.index) < w.m.importedFuncs || w.m.code[int(i.index)-w.m.importedFuncs].leaf)
-	if free || !w.f.kept() {
-		w.out = w.m.copy(w.out, r, i)
+// loop writes a loop. Its first turns are paid for by what is around it:
+//
+//	block            ;; what leaves the loop goes here
+//	  loop
+//	    block        ;; a turn: to begin the next one is to leave this block
+//	      …
+//	      br 2
+//	    end
+//	    …            ;; more turns
+//	    …            ;; pays for the next ones
+//	    br 0
+//	  end
+//	  unreachable
+//	end
+//
+// One with parameters, which are rare, pays as it begins.
+func (w *writer) loop(r *reader, typ []byte) {
+	w.region++
+	g := w.f.regions[w.region]
+	if g.params {
+		w.open(opLoop, typ)
+		w.charge(g.cost)
+		w.labelled(r)
+		w.close()
 		return
 	}
-	w.op(opLocalGet, w.fuel())
-	w.op(opGlobalSet, w.m.fuel())
-	w.out = w.m.copy(w.out, r, i)
-	w.op(opGlobalGet, w.m.fuel())
-	w.op(opLocalSet, w.fuel())
+	w.open(opBlock, typ)
+	w.open(opLoop, []byte{typeEmpty})
+	start, first, turns := r.pos, w.region, g.turns()
+	if w.before+len(w.out) > unrolledGrowth*len(w.m.section[sectionCode])+unrolledMore {
+		turns = 1 // what is around it pays for more
+	}
+	for range turns {
+		r.pos, w.region = start, first
+		w.open(opBlock, []byte{typeEmpty})
+		w.labelled(r)
+		w.op(opBr, 2)
+		w.close()
+		if r.err != nil {
+			return
+		}
+	}
+	w.charge(turns * g.cost)
+	w.op(opBr, 0)
+	w.close()
+	w.out = append(w.out, opUnreachable)
+	w.close()
 }
