@@ -6,7 +6,7 @@ TIME   ?= 30s
 export PYTHON
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-go race check cross wasm wasm-verify test-wasm test-js test-python fuzz sharing bench peers clean
+.PHONY: help demo test test-go race check cross wasm wasm-verify test-wasm test-js viewer test-viewer test-python fuzz sharing bench peers clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -40,6 +40,12 @@ test-wasm: ## the tests of sdk, run as a wasip1 guest
 
 test-js: ## build and test bindings/js
 	@scripts/test-js.sh
+
+viewer: ## gather what the page of "gridhold serve" needs of bindings/js, which is committed
+	@scripts/viewer.sh
+
+test-viewer: ## open that page in Chromium
+	@scripts/viewer.sh --test
 
 test-python: ## make .venv and test bindings/python
 	@scripts/test-python.sh

@@ -26,6 +26,7 @@ part "Go" env REQUIRE_PEERS=1 scripts/race.sh
 part "scratches, killed at every point" go test -tags gridhold_crash -run CrashPoints ./sdk/scratch
 part "sdk under wasip1" scripts/test-wasm.sh
 part "JavaScript" scripts/test-js.sh
+part "the page of serve" scripts/viewer.sh --test
 part "Python" scripts/test-python.sh
 part "all languages at one container" env REQUIRE_PEERS=1 REQUIRE_BINDINGS=1 go test -count=1 -run '^TestSharingInAllLanguages$' ./internal/interop
 

@@ -36,7 +36,7 @@ export class PlaneView {
     this.#channels = Array.from({ length: n }, (_, index) => {
       const { name = `channel ${index}`, colour, window, off = false } = source.channels[index] ?? {};
       const [low, high] = window ?? [undefined, undefined];
-      return { index, name, on: !off, low, high, colour: colour ?? channelColours[index % channelColours.length], map: n === 1 ? 'grey' : undefined };
+      return { index, name, on: !off, low, high, found: window === undefined, ranged: false, colour: colour ?? channelColours[index % channelColours.length], map: n === 1 ? 'grey' : undefined };
     });
     if (!this.#channels.some((c) => c.on)) this.#channels[0].on = true;
     this.#tiles = new Tiles(source, {
@@ -71,7 +71,7 @@ export class PlaneView {
       s.set({ max: last, value: this.#at[axis] });
     }
     if (follow) this.#fits = true;
-    for (const c of this.#channels) if (c.found) c.low = c.high = undefined;
+    this.#forget(this.#channels.filter((c) => c.found));
     this.#draw();
   }
 
@@ -98,10 +98,10 @@ export class PlaneView {
       this.#sliders.set(axis, s);
       bar.append(s.row);
     }
-    for (const c of this.#channels) bar.append(this.#channelBox(c));
     bar.append(
-      el('button', { onclick: () => { this.#channels.forEach((c) => { c.low = c.high = undefined; }); this.#draw(); } }, 'Contrast of this'),
       el('button', { onclick: () => { this.#fits = true; this.#draw(); } }, 'Fit'),
+      el('button', { onclick: () => { this.#forget(this.#channels); this.#draw(); } }, 'Contrast of this'),
+      ...this.#channels.map((c) => this.#channelBox(c)),
     );
     return bar;
   }
@@ -109,7 +109,7 @@ export class PlaneView {
   #channelBox(c) {
     const one = this.#channels.length === 1;
     const changed = () => { this.#tiles.repaint(); this.#draw(); };
-    c.sliders = ['low', 'high'].map((end) => slider(end, { min: 0, max: 1, step: 'any', value: 0, show: short, change: (v) => { c[end] = v; c.found = false; changed(); } }));
+    c.sliders = ['low', 'high'].map((end) => slider(end, { min: 0, max: 1, step: 'any', value: 0, show: short, change: (v) => { c[end] = v; Object.assign(c, { found: false, ranged: true }); changed(); } }));
     const look = one
       ? choice('Colours', maps.map((m) => [m, m]), c.map, (m) => { c.map = m; changed(); }).row
       : el('label', {},
@@ -118,22 +118,24 @@ export class PlaneView {
     return el('fieldset', {}, el('legend', {}, one ? 'Contrast' : c.name), look, ...c.sliders.map((s) => s.row));
   }
 
-  /** Finds a contrast for channels that have none, once there are numbers. */
-  #contrast(l) {
-    for (const c of this.#channels) {
-      if (c.ranged && c.low !== undefined) continue;
-      const data = [...this.#tiles.of(l, this.#at, c.index)].map((t) => t.data);
-      if (data.length === 0) continue;
+  /** Finds a contrast for channels that have none, of the numbers that are there, until all are. */
+  #contrast(levels) {
+    for (const c of this.#channels.filter((c) => !c.ranged)) {
+      const data = levels.map((l) => [...this.#tiles.of(l, this.#at, c.index)]).find((tiles) => tiles.length > 0)?.map((t) => t.data);
+      if (data === undefined) continue;
       const [min, low, high, max] = quantiles(data, [0, ...SAMPLE, 1]);
-      c.found = c.low === undefined;
-      c.low ??= low;
-      c.high ??= high > c.low ? high : c.low + 1;
+      if (c.found) [c.low, c.high] = [low, high > low ? high : low + 1];
       const ends = { min: Math.min(min, c.low), max: Math.max(max, c.high) };
       c.sliders[0].set({ ...ends, value: c.low });
       c.sliders[1].set({ ...ends, value: c.high });
-      c.ranged = true;
+      c.ranged = this.#tiles.settled;
       this.#tiles.repaint();
     }
+  }
+
+  /** Forgets the contrast of channels, for it to be found anew. */
+  #forget(channels) {
+    for (const c of channels) Object.assign(c, { found: true, ranged: false });
   }
 
   // Drawing.
@@ -160,8 +162,7 @@ export class PlaneView {
       for (const [ty, tx] of seen) for (const c of on) wanted.push([level, this.#at, c.index, ty, tx]);
     }
     this.#tiles.want(wanted);
-    this.#contrast(l);
-    this.#contrast(last);
+    this.#contrast([l, last]);
 
     const g = canvas.getContext('2d');
     g.setTransform(1, 0, 0, 1, 0, 0);
