@@ -35,7 +35,7 @@ export class ShardCache {
   /** @internal Made by `GridArray.shardCache`. */
   constructor(gridhold: Gridhold, array: Handle, options: CacheOptions) {
     const { budget = 0, rememberMissing = false } = options;
-    const bytes = integers('budget', [budget]);
+    const bytes = integers('budget', [Math.ceil(budget / gridhold.readers)]);
     this.#gridhold = gridhold;
     this.#handle = new Handle('shard cache', async (guest) => {
       const request = packed([await array.on(guest), rememberMissing ? REMEMBER_MISSING : 0], bytes);
@@ -70,8 +70,8 @@ export class ShardCache {
 
   /** @internal What the guest tells of the cache, and of the array's reads if it was opened with a trace. */
   async told(): Promise<CacheStats & { cost?: Record<string, number> }> {
-    const bytes = await this.#ask(Kind.cacheStats, [], []);
-    return JSON.parse(new TextDecoder().decode(bytes)) as CacheStats & { cost?: Record<string, number> };
+    const all = (await this.#ask(Kind.cacheStats, [], [])).map((bytes) => JSON.parse(new TextDecoder().decode(bytes)) as Numbers);
+    return sum(all) as unknown as CacheStats & { cost?: Record<string, number> };
   }
 
   /** Drops everything. */
@@ -93,8 +93,30 @@ export class ShardCache {
     this.close();
   }
 
-  async #ask(kind: Kind, words: number[], longs: readonly number[]): Promise<Uint8Array> {
-    const guest = await this.#gridhold.guest();
-    return (await guest.run(kind, packed([await this.#handle.on(guest), ...words], longs))).bytes;
+  /** Asks wherever the cache is, or makes it to be asked. */
+  async #ask(kind: Kind, words: number[], longs: readonly number[]): Promise<Uint8Array[]> {
+    const { guests } = this.#handle;
+    const asked = guests.length > 0 ? guests : [await this.#gridhold.reader(undefined)];
+    return Promise.all(asked.map(async (guest) => {
+      const request = packed([await this.#handle.on(guest), ...words], longs);
+      return (await guest.run(kind, request)).bytes;
+    }));
   }
+}
+
+interface Numbers {
+  [name: string]: number | Numbers;
+}
+
+/** The numbers of several instances together. */
+function sum(all: Numbers[]): Numbers {
+  const [first, ...others] = all;
+  const total = { ...first! };
+  for (const other of others) {
+    for (const [name, value] of Object.entries(other)) {
+      const so = total[name] ?? (typeof value === 'number' ? 0 : {});
+      total[name] = typeof value === 'number' ? (so as number) + value : sum([so as Numbers, value]);
+    }
+  }
+  return total;
 }

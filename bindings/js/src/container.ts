@@ -5,10 +5,10 @@ import { ContainerRead, ContainerWrite, Kind } from './abi.js';
 import { ClosedError, StaleError } from './errors.js';
 import type { FileSystem } from './files.js';
 import type { Gridhold } from './gridhold.js';
-import type { Guest } from './guest.js';
 import { Handle } from './handle.js';
 import { decode, encode } from './msgpack.js';
 import { pathOf, platform } from './platform.js';
+import type { Runner } from './runner.js';
 
 /** A container by its name in a file system: see `containerFile` of the subpath for Node. */
 export interface FileSource {
@@ -64,7 +64,7 @@ export interface CallOptions {
 }
 
 /** Makes the request that opens a container on an instance. */
-export type Opening = (guest: Guest) => Promise<{ kind: Kind; request: Uint8Array }>;
+export type Opening = (guest: Runner) => Promise<{ kind: Kind; request: Uint8Array }>;
 
 /** The part that every kind wraps: a handle, and calls on it. */
 export class Core {
@@ -110,7 +110,7 @@ export class Core {
   }
 
   /** Its number on an instance. */
-  on(guest: Guest): Promise<number> | number {
+  on(guest: Runner): Promise<number> | number {
     return this.#handle.on(guest);
   }
 

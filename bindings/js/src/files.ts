@@ -1,8 +1,8 @@
 // The files that an instance has open, and its imports that are about files.
-// They answer at once: whoever lends a file system lets its calls block.
+// They answer at once where the file system does, whose calls may block.
 
 import { Code, Path, Stat } from './abi.js';
-import { ClosedError, InvalidError, LimitError, ReadOnlyError } from './errors.js';
+import { ClosedError, IOError, InvalidError, LimitError, ReadOnlyError } from './errors.js';
 import type { Memory } from './memory.js';
 
 /** What is told of a file or directory. Sizes in bytes, times in nanoseconds. */
@@ -17,37 +17,46 @@ export interface FileStat {
   directory: boolean;
 }
 
-/** One open file. Its methods throw GridholdErrors. */
+/** What a file system answers, at once or later. One that blocks answers at once, at less than a tenth of the cost. */
+export type Now<T> = T | Promise<T>;
+
+/** One open file. Its methods throw, or reject with, GridholdErrors. */
 export interface OpenFile {
-  /** Fills `into` from `off`; fewer bytes only where the file ends. */
-  readAt(into: Uint8Array, off: number): number;
-  writeAt(bytes: Uint8Array, off: number): void;
-  truncate(size: number): void;
-  sync(): void;
-  stat(): FileStat;
-  close(): void;
+  /**
+   * Fills `into` from `off`, and answers how many bytes; or answers them later, for `into` is there until it returns and
+   * no longer. Fewer bytes only where the file ends.
+   */
+  readAt(into: Uint8Array, off: number): number | Promise<Uint8Array>;
+  /** `bytes` are there until it returns. */
+  writeAt(bytes: Uint8Array, off: number): Now<void>;
+  truncate(size: number): Now<void>;
+  sync(): Now<void>;
+  stat(): Now<FileStat>;
+  /** The one byte at `off`, for this open file: 1 shared, 2 exclusive, 0 unlock. Never waits: LockedError. Without it there are none. */
+  lockRange?(off: bigint, mode: number): Now<void>;
+  close(): Now<void>;
 }
 
 /** Bits of `open`. */
 export const OPEN = { read: 1, write: 2, create: 4, exclusive: 8, truncate: 16 } as const;
 
 /**
- * The files below a directory, by names with slashes. No name leads out. All
- * methods block, and throw GridholdErrors.
+ * The files below a directory, by names with slashes. No name leads out. Its methods throw, or reject with,
+ * GridholdErrors.
  */
 export interface FileSystem {
-  open(name: string, flags: number): OpenFile;
+  open(name: string, flags: number): Now<OpenFile>;
   /** Of the root for `""`. */
-  stat(name: string): FileStat;
-  rename(from: string, to: string, replace: boolean): void;
+  stat(name: string): Now<FileStat>;
+  rename(from: string, to: string, replace: boolean): Now<void>;
   /** A file or an empty directory. */
-  remove(name: string): void;
-  mkdir(name: string): void;
+  remove(name: string): Now<void>;
+  mkdir(name: string): Now<void>;
   /** Names in a directory; those of directories end in a slash. */
-  names(name: string): string[];
-  syncDir(name: string): void;
+  names(name: string): Now<string[]>;
+  syncDir(name: string): Now<void>;
   /** Bytes that may still be written; -1: not known. */
-  free(name: string): number;
+  free(name: string): Now<number>;
   /** What kind it is, where that is known: locks on one of a network's are refused unless they are asked for. */
   kind?(name: string): { name: string; network: boolean };
   /**
@@ -63,12 +72,27 @@ export interface FileLock {
   release(): void;
 }
 
+/** An answer that is to come; `give` then lays it where it is wanted, and counts it. */
+export class Later<T = unknown> {
+  constructor(
+    readonly value: Promise<T>,
+    readonly give: (value: T) => number,
+  ) {}
+}
+
+function step<T>(value: Now<T>, give: (value: T) => number): number | Later {
+  return value instanceof Promise ? (new Later(value, give) as Later) : give(value);
+}
+
+const nothing = () => 0;
+
 /** The imports of one instance about files. */
 export class Files {
   #memory: Memory;
   #system: (id: number) => FileSystem;
   #open = new Map<number, { file: OpenFile; write: boolean }>();
   #last = 0;
+  #closed = false;
 
   constructor(memory: Memory, system: (id: number) => FileSystem) {
     this.#memory = memory;
@@ -82,71 +106,83 @@ export class Files {
 
   /** Closes all: the instance is dead. */
   close(): void {
-    for (const { file } of this.#open.values()) {
-      try {
-        file.close();
-      } catch {
-        // nobody is left to be told
-      }
-    }
+    this.#closed = true;
+    for (const { file } of this.#open.values()) quietly(file);
     this.#open.clear();
   }
 
   /** The imports, which may throw; arguments after the token. */
-  imports(): Record<string, (...args: number[]) => number> {
-    const none = (does: () => void) => {
-      does();
-      return 0;
-    };
+  imports(): Record<string, (...args: number[]) => number | Later> {
     return {
       open: (req, into) => {
         const { system, name, flags } = this.#path(req!);
-        const file = system.open(name, flags);
-        this.#open.set(++this.#last, { file, write: (flags & OPEN.write) !== 0 });
-        this.#memory.view().setUint32(into! + Stat.id, this.#last, true);
-        return 0;
+        return step(this.#kept(system.open(name, flags)), (file) => {
+          this.#open.set(++this.#last, { file, write: (flags & OPEN.write) !== 0 });
+          this.#memory.view().setUint32((into! >>> 0) + Stat.id, this.#last, true);
+          return 0;
+        });
       },
-      stat: (req, into) => none(() => {
+      stat: (req, into) => {
         const { system, name } = this.#path(req!);
-        this.#putStat(into!, system.stat(name));
-      }),
-      rename: (req) => none(() => {
+        return step(system.stat(name), (stat) => this.#putStat(into!, stat));
+      },
+      rename: (req) => {
         const { system, name, to, flags } = this.#path(req!);
-        system.rename(name, to, (flags & 1) === 0);
-      }),
-      remove: (req) => none(() => {
-        const { system, name } = this.#path(req!);
-        system.remove(name);
-      }),
-      mkdir: (req) => none(() => {
-        const { system, name } = this.#path(req!);
-        system.mkdir(name);
-      }),
-      list_dir: (req, into) => this.#listDir(req!, into!),
-      sync_dir: (req) => none(() => {
-        const { system, name } = this.#path(req!);
-        system.syncDir(name);
-      }),
-      statfs: (req, into) => this.#statFS(req!, into! >>> 0),
-      stat_file: (id, into) => none(() => this.#putStat(into!, this.#file(id!).stat())),
-      read_at: (id, lo, hi, ptr, n) => this.#file(id!).readAt(this.#memory.bytes(ptr! >>> 0, n! >>> 0), offset(lo!, hi!)),
-      write_at: (id, lo, hi, ptr, n) => {
-        this.#file(id!, true).writeAt(this.#memory.bytes(ptr! >>> 0, n! >>> 0), offset(lo!, hi!));
-        return n!;
+        return step(system.rename(name, to, (flags & 1) === 0), nothing);
       },
-      truncate: (id, lo, hi) => none(() => this.#file(id!, true).truncate(offset(lo!, hi!))),
-      sync: (id) => none(() => this.#file(id!).sync()),
-      close: (id) => none(() => {
+      remove: (req) => {
+        const { system, name } = this.#path(req!);
+        return step(system.remove(name), nothing);
+      },
+      mkdir: (req) => {
+        const { system, name } = this.#path(req!);
+        return step(system.mkdir(name), nothing);
+      },
+      list_dir: (req, into) => {
+        const { system, name, buf, cap } = this.#path(req!);
+        return step(system.names(name), (names) => this.#putNames(names, buf, cap, into! >>> 0));
+      },
+      sync_dir: (req) => {
+        const { system, name } = this.#path(req!);
+        return step(system.syncDir(name), nothing);
+      },
+      statfs: (req, into) => {
+        const { system, name, buf, cap } = this.#path(req!);
+        return step(system.free(name), (free) => this.#putSpace(free, system.kind?.(name), buf, cap, into! >>> 0));
+      },
+      stat_file: (id, into) => step(this.#file(id!).stat(), (stat) => this.#putStat(into!, stat)),
+      read_at: (id, lo, hi, ptr, n) => {
+        const read = this.#file(id!).readAt(this.#memory.bytes(ptr! >>> 0, n! >>> 0), offset(lo!, hi!));
+        return read instanceof Promise ? (new Later(read, (bytes) => this.#put(bytes, ptr! >>> 0, n! >>> 0)) as Later) : read;
+      },
+      write_at: (id, lo, hi, ptr, n) =>
+        step(this.#file(id!, true).writeAt(this.#memory.bytes(ptr! >>> 0, n! >>> 0), offset(lo!, hi!)), () => n!),
+      truncate: (id, lo, hi) => step(this.#file(id!, true).truncate(offset(lo!, hi!)), nothing),
+      sync: (id) => step(this.#file(id!).sync(), nothing),
+      close: (id) => {
         const file = this.#file(id!);
         this.#open.delete(id! >>> 0);
-        file.close();
-      }),
+        return step(file.close(), nothing);
+      },
+      lock_range: (id, lo, hi, mode) => {
+        const file = this.#file(id!);
+        return file.lockRange === undefined ? Code.Unsupported : step(file.lockRange((BigInt(hi! >>> 0) << 32n) | BigInt(lo! >>> 0), mode!), nothing);
+      },
       // Neither Node nor a browser has calls for these.
       allocate: () => Code.Unsupported,
       punch: () => Code.Unsupported,
-      lock_range: () => Code.Unsupported,
       copy: () => Code.Unsupported, // the guest copies by itself
     };
+  }
+
+  /** A file that opens only after the instance has died is closed. */
+  #kept(opening: Now<OpenFile>): Now<OpenFile> {
+    if (!(opening instanceof Promise)) return opening;
+    return opening.then((file) => {
+      if (!this.#closed) return file;
+      quietly(file);
+      throw new ClosedError('file: closed');
+    });
   }
 
   #path(at: number): { system: FileSystem; flags: number; name: string; to: string; buf: number; cap: number } {
@@ -169,13 +205,18 @@ export class Files {
     return open.file;
   }
 
-  #listDir(req: number, into: number): number {
-    const { system, name, buf, cap } = this.#path(req);
-    const names = system.names(name).map((each) => new TextEncoder().encode(each));
+  #put(bytes: Uint8Array, ptr: number, most: number): number {
+    if (bytes.length > most) throw new IOError('file: more bytes than were asked for');
+    this.#memory.bytes(ptr, bytes.length).set(bytes);
+    return bytes.length;
+  }
+
+  #putNames(found: string[], buf: number, cap: number, into: number): number {
+    const names = found.map((each) => new TextEncoder().encode(each));
     const size = names.reduce((sum, each) => sum + 4 + each.length, 0);
     const v = this.#memory.view();
     if (size > cap) {
-      v.setBigInt64((into >>> 0) + Stat.size, BigInt(size), true);
+      v.setBigInt64(into + Stat.size, BigInt(size), true);
       return Code.TooSmall;
     }
     let at = buf;
@@ -187,21 +228,29 @@ export class Files {
     return size;
   }
 
-  #statFS(req: number, into: number): number {
-    const { system, name, buf, cap } = this.#path(req);
-    const kind = system.kind?.(name) ?? { name: '', network: false };
-    const { written } = new TextEncoder().encodeInto(kind.name, this.#memory.bytes(buf, cap));
+  #putSpace(free: number, kind: { name: string; network: boolean } | undefined, buf: number, cap: number, into: number): number {
+    const { written } = new TextEncoder().encodeInto(kind?.name ?? '', this.#memory.bytes(buf, cap));
     const v = this.#memory.view();
-    v.setBigInt64(into + Stat.size, BigInt(system.free(name)), true);
-    v.setUint32(into + Stat.kind, kind.network ? Stat.isNetwork : 0, true);
+    v.setBigInt64(into + Stat.size, BigInt(free), true);
+    v.setUint32(into + Stat.kind, kind?.network ? Stat.isNetwork : 0, true);
     return written;
   }
 
-  #putStat(into: number, s: FileStat): void {
+  #putStat(into: number, s: FileStat): number {
     const v = this.#memory.view();
     const numbers = [s.size, s.mtimeNs, s.ctimeNs, s.allocated, s.dev, s.ino, s.links];
     numbers.forEach((n, i) => v.setBigInt64((into >>> 0) + 8 * i, BigInt.asIntN(64, n), true));
     v.setUint32((into >>> 0) + Stat.kind, s.directory ? Stat.isDirectory : Stat.isFile, true);
+    return 0;
+  }
+}
+
+/** Closes a file of which nobody is left to be told. */
+function quietly(file: OpenFile): void {
+  try {
+    Promise.resolve(file.close()).catch(() => {});
+  } catch {
+    // as above
   }
 }
 

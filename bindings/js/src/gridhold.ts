@@ -3,7 +3,7 @@
 import { Kind } from './abi.js';
 import { GridArray, type ArrayInfo } from './array.js';
 import type { Codecs } from './codecs.js';
-import type { FileSource } from './container.js';
+import { fileOf, type FileSource } from './container.js';
 import {
   createArray,
   createSChunk,
@@ -21,36 +21,19 @@ import { GridGroup, type GroupInfo } from './group.js';
 import { Guest } from './guest.js';
 import { Handle, abortable } from './handle.js';
 import { openStack, readTable, type ImageStack, type ImageTable, type StackOptions, type TableOptions } from './images.js';
-import { createScratch, type ImageFiles, type ImageLocation, type ImageScratch, type ScratchOptions } from './scratch.js';
+import { createScratch, type HostScratchOptions, type ImageFiles, type ImageLocation, type ImageScratch, type ScratchOptions } from './scratch.js';
 import type { Outside } from './io.js';
 import type { AnyContainer, DictStore, EmbedStore, TreeStore } from './key-store.js';
-import { compile, type WasmSource } from './loader.js';
+import { codecModule, type LoadOptions } from './load-options.js';
+import { compile } from './loader.js';
 import { DEFAULT_MEMORY } from './maximum.js';
 import { placeOf, type IndexPack } from './index-pack.js';
 import { openMultiscale, type MultiscaleImage, type MultiscaleOptions } from './multiscale.js';
+import { Pool } from './pool.js';
 import { pathOf, platform } from './platform.js';
+import type { Runner } from './runner.js';
 import { HttpStore, StoreTable, ZipStore, storeOf, type Source } from './store.js';
 import { checkByteOrder } from './values.js';
-
-/** How Gridhold is loaded. */
-export interface LoadOptions {
-  /** The guest: a URL, its bytes, or a module compiled by `Gridhold.compile`. Default: the one in the package. */
-  wasm?: WasmSource;
-  /**
-   * The most memory of an instance, in bytes; default 512 MiB. Limits of
-   * chunks and indexes follow from it. A module that is compiled already
-   * keeps the maximum it was compiled with.
-   */
-  memory?: number;
-  /** Codecs lent to the guest. Results are the same with and without. */
-  codecs?: Codecs;
-  /** Lend nothing, whatever `codecs` says. */
-  strict?: boolean;
-  /** Makes HTTP exchanges; for credentials and headers of your own. Default: the platform's `fetch`. */
-  fetch?: typeof fetch;
-  /** Told what the guest wants to be known. Level as in syslog. */
-  log?: (level: number, text: string) => void;
-}
 
 /** What to open, and for how long to wait. */
 export interface OpenOptions {
@@ -99,6 +82,7 @@ export class Gridhold {
   #outside: Outside;
   #guest: Guest | undefined;
   #starting: Promise<Guest> | undefined;
+  #pool: Pool | undefined;
   #closed = false;
 
   private constructor(module: WebAssembly.Module, memory: number, outside: Outside) {
@@ -112,16 +96,31 @@ export class Gridhold {
     checkByteOrder();
     const memory = options.memory ?? DEFAULT_MEMORY;
     if (!Number.isSafeInteger(memory) || memory <= 0) throw new InvalidError(`memory: ${memory} is not a number of bytes`);
+    const { pool = 0, strict = false } = options;
+    if (!Number.isSafeInteger(pool) || pool < 0 || pool > 64) throw new InvalidError(`pool: ${pool} is not from 0 to 64`, { item: 'pool' });
+    const lent = strict ? undefined : codecModule(options.codecs);
+    if (pool > 0 && !strict && options.codecs !== undefined && lent === undefined) {
+      throw new InvalidError('codecs: workers take those of a module, named by its URL', { item: 'codecs' });
+    }
     const module = await compile(options.wasm, memory);
     const gridhold = new Gridhold(module, memory, {
       stores: new StoreTable(),
       systems: new SystemTable(),
       // Called as a plain function: the platform's fetch refuses any other `this`.
       fetch: options.fetch ?? ((input, init) => fetch(input, init)),
-      codecs: options.strict ? {} : (options.codecs ?? {}),
+      codecs: strict ? {} : lent === undefined ? ((options.codecs ?? {}) as Codecs) : ((await import(lent)) as Codecs),
       log: options.log ?? (() => {}),
     });
     await gridhold.guest();
+    if (pool > 0) {
+      const start = { module, memory, codecs: lent, fetches: options.fetch !== undefined };
+      try {
+        gridhold.#pool = await Pool.start(pool, start, gridhold.#outside);
+      } catch (error) {
+        gridhold.close();
+        throw error;
+      }
+    }
     return gridhold;
   }
 
@@ -130,9 +129,19 @@ export class Gridhold {
     return compile(options.wasm, options.memory ?? DEFAULT_MEMORY);
   }
 
-  /** Size of the instance's memory now, in bytes. */
+  /** Size of the memory of all instances now, in bytes. */
   get memorySize(): number {
-    return this.#guest?.memorySize ?? 0;
+    return (this.#guest?.memorySize ?? 0) + (this.#pool?.memorySize ?? 0);
+  }
+
+  /** @internal How many instances read arrays. */
+  get readers(): number {
+    return this.#pool?.size ?? 1;
+  }
+
+  /** @internal The instance that reads a shard; without one, any. */
+  reader(shard: readonly number[] | undefined): Promise<Runner> | Runner {
+    return this.#pool === undefined ? this.guest() : this.#pool.runner(shard);
   }
 
   /** Opens an array. Rejects with NotFoundError, CorruptError, UnsupportedError, InvalidError where it is a group. */
@@ -205,19 +214,34 @@ export class Gridhold {
   }
 
   /**
-   * Makes a scratch in the instance's memory, of which it may take half: images of `files` are read once, in runs of
-   * `runLength`, as far as `maxSize` bytes go. Rejects with InvalidError where there is nothing to hold.
+   * Makes a scratch: images of `files` are read once, in runs of `runLength`, as far as `maxSize` bytes go. It is in the
+   * instance's memory, of which it may take half, or in a file of `originPrivate`, where it is found again. Rejects with
+   * InvalidError where there is nothing to hold.
    */
-  async createHostImageScratch(locations: readonly ImageLocation[], runLength: number, maxSize: number | undefined, files: ImageFiles): Promise<ImageScratch> {
-    return createScratch(this, undefined, locations, runLength, files, { maxSize });
+  async createHostImageScratch(
+    locations: readonly ImageLocation[],
+    runLength: number,
+    maxSize: number | undefined,
+    files: ImageFiles,
+    { file, signal }: HostScratchOptions = {},
+  ): Promise<ImageScratch> {
+    return createScratch(this, file, locations, runLength, files, { maxSize, signal, readOnly: false });
   }
 
   /**
    * Opens a scratch file that other programs make and fill, for reading. What is not there yet is read from `files`.
    * Rejects with NotFoundError where there is no scratch of these locations and run length.
    */
-  async openImageScratch(source: FileSource, locations: readonly ImageLocation[], runLength: number, files: ImageFiles, options: ScratchOptions = {}): Promise<ImageScratch> {
-    return createScratch(this, source, locations, runLength, files, options);
+  async openImageScratch(
+    source: FileSource | string | URL,
+    locations: readonly ImageLocation[],
+    runLength: number,
+    files: ImageFiles,
+    options: ScratchOptions = {},
+  ): Promise<ImageScratch> {
+    const file = fileOf(source);
+    if (file === undefined) throw new InvalidError('a scratch is a file');
+    return createScratch(this, file, locations, runLength, files, { ...options, readOnly: true });
   }
 
   /** @internal The file systems that are lent. */
@@ -230,6 +254,7 @@ export class Gridhold {
     this.#closed = true;
     this.#guest?.close();
     this.#guest = undefined;
+    this.#pool?.close();
   }
 
   [Symbol.dispose](): void {

@@ -7,6 +7,7 @@ import { ClosedError, GridholdError, InternalError, UnsupportedError, errorOf } 
 import { Io, type Outside } from './io.js';
 import { Memory } from './memory.js';
 import { Pacer } from './pacer.js';
+import type { Reply, Runner } from './runner.js';
 import { Wasi } from './wasi.js';
 
 interface Exports {
@@ -22,13 +23,6 @@ interface Exports {
   gh_drop(op: number): void;
 }
 
-/** What an operation answered. `bytes` are a copy and belong to the caller. */
-export interface Reply {
-  bytes: Uint8Array<ArrayBuffer>;
-  /** A handle that the operation made, or 0. */
-  object: number;
-}
-
 interface Operation {
   kind: Kind;
   request: Uint8Array;
@@ -42,7 +36,7 @@ const BUDGET = 8000;
 /** How often in a row a guest may say that it is stalled. */
 const STALLS = 10;
 
-export class Guest {
+export class Guest implements Runner {
   #exports: Exports;
   #memory: Memory;
   #wasi: Wasi;

@@ -3,15 +3,15 @@
 
 import { Kind } from './abi.js';
 import { ClosedError } from './errors.js';
-import type { Guest } from './guest.js';
+import type { Runner } from './runner.js';
 
 /** Makes the thing on an instance and gives its number there. Not tied to any caller's signal: others may wait for it too. */
-export type Recipe = (guest: Guest) => Promise<number>;
+export type Recipe = (guest: Runner) => Promise<number>;
 
 /** The part that outlives its owner, so that a forgotten owner can be closed. */
 interface Slot {
-  guest: Guest | undefined;
-  id: Promise<number> | number;
+  /** Its number on each instance where it is. */
+  made: Map<Runner, Promise<number> | number>;
   closed: boolean;
   release: () => void;
 }
@@ -28,7 +28,7 @@ export class Handle {
   constructor(what: string, recipe: Recipe, release: () => void = () => {}) {
     this.#what = what;
     this.#recipe = recipe;
-    this.#slot = { guest: undefined, id: 0, closed: false, release };
+    this.#slot = { made: new Map(), closed: false, release };
   }
 
   /** Closes the thing when `owner` is garbage. */
@@ -37,22 +37,28 @@ export class Handle {
   }
 
   /** Its number on an instance, at once where it is there already. Throws or rejects with ClosedError after `close`. */
-  on(guest: Guest): Promise<number> | number {
-    const slot = this.#slot;
-    if (slot.closed) throw new ClosedError(`${this.#what}: closed`);
-    if (slot.guest === guest) return slot.id;
-    slot.guest = guest;
-    const made = this.#recipe(guest);
-    slot.id = made;
-    made.then(
+  on(guest: Runner): Promise<number> | number {
+    const { made, closed } = this.#slot;
+    if (closed) throw new ClosedError(`${this.#what}: closed`);
+    const there = made.get(guest);
+    if (there !== undefined) return there;
+    for (const other of made.keys()) if (!other.usable) made.delete(other);
+    const making = this.#recipe(guest);
+    made.set(guest, making);
+    making.then(
       (id) => {
-        if (slot.id === made) slot.id = id;
+        if (made.get(guest) === making) made.set(guest, id);
       },
       () => {
-        if (slot.id === made) slot.guest = undefined; // the next caller tries again
+        if (made.get(guest) === making) made.delete(guest); // the next caller tries again
       },
     );
-    return made;
+    return making;
+  }
+
+  /** The instances where it is. */
+  get guests(): Runner[] {
+    return [...this.#slot.made.keys()].filter((guest) => guest.usable);
   }
 
   get closed(): boolean {
@@ -61,18 +67,14 @@ export class Handle {
 
   /** Closes it and waits for that. */
   async closeNow(): Promise<void> {
-    const slot = this.#slot;
-    forgotten.unregister(slot);
-    slot.closed = true;
-    const { guest, id } = slot;
+    forgotten.unregister(this.#slot);
+    this.#slot.closed = true;
     try {
-      const request = new Uint8Array(4);
-      new DataView(request.buffer).setUint32(0, await id, true);
-      if (guest?.usable) await guest.run(Kind.close, request);
+      await ending(this.#slot);
     } catch (error) {
       if (!(error instanceof ClosedError)) throw error; // it was closed with what it lies in
     } finally {
-      slot.release();
+      this.#slot.release();
     }
   }
 
@@ -86,14 +88,17 @@ export class Handle {
 function close(slot: Slot): void {
   if (slot.closed) return;
   slot.closed = true;
-  const { guest, id } = slot;
-  const done = async () => {
+  // Whatever fails here, the thing is gone: its instance is, or it was never made.
+  ending(slot).catch(() => {}).finally(slot.release);
+}
+
+/** Closes it wherever it is. */
+async function ending(slot: Slot): Promise<void> {
+  await Promise.all([...slot.made].map(async ([guest, id]) => {
     const request = new Uint8Array(4);
     new DataView(request.buffer).setUint32(0, await id, true);
-    await guest?.run(Kind.close, request);
-  };
-  // Whatever fails here, the thing is gone: its instance is, or it was never made.
-  done().catch(() => {}).finally(slot.release);
+    if (guest.usable) await guest.run(Kind.close, request);
+  }));
 }
 
 /** Waits for what others may wait for too, until the signal. */

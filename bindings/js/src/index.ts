@@ -31,9 +31,10 @@ export {
 } from './errors.js';
 export type { CodeName } from './abi.js';
 export { floats } from './floats.js';
-export type { FileLock, FileStat, FileSystem, OpenFile } from './files.js';
+export type { FileLock, FileStat, FileSystem, Now, OpenFile } from './files.js';
 export { Frame, NDArray, SChunk, type Items, type Span } from './frame.js';
-export { Gridhold, type Damage, type Entry, type LoadOptions, type OpenOptions } from './gridhold.js';
+export { Gridhold, type Damage, type Entry, type OpenOptions } from './gridhold.js';
+export type { LoadOptions } from './load-options.js';
 export type { IndexPack } from './index-pack.js';
 export { GridGroup, type GroupInfo, type Multiscale } from './group.js';
 export { ImageStack, type ImageTable, type StackInfo, type StackOptions, type TableOptions, type TableRow } from './images.js';
@@ -42,7 +43,8 @@ export { MultiscaleImage, type MultiscaleOptions } from './multiscale.js';
 export type { WasmSource } from './loader.js';
 export { DEFAULT_MEMORY } from './maximum.js';
 export { Extension } from './msgpack.js';
-export { ImageScratch, parseLocation, type ImageFiles, type ImageLocation, type ScratchOptions, type ScratchStats } from './scratch.js';
+export { ImageScratch, parseLocation, type HostScratchOptions, type ImageFiles, type ImageLocation, type ScratchOptions, type ScratchStats } from './scratch.js';
+export { originPrivate } from './opfs.js';
 export { blobStore } from './blob-store.js';
 export {
   HttpStore,

@@ -9,7 +9,7 @@
 import { Code, Info, List, PENDING, Range, Read } from './abi.js';
 import { openCodec, type Codecs, type OpenCodec } from './codecs.js';
 import { Exchanges, Released, reason } from './exchange.js';
-import { Files, type SystemTable } from './files.js';
+import { Files, Later, type SystemTable } from './files.js';
 import { GridholdError, IOError, InternalError, InvalidError, LimitError, StaleError, UnsupportedError } from './errors.js';
 import { Locks } from './locks.js';
 import type { Memory } from './memory.js';
@@ -97,7 +97,10 @@ export class Io {
   #fileImports(): WebAssembly.ModuleImports {
     const imports: Record<string, (token: number, ...args: number[]) => number> = {};
     for (const [name, call] of Object.entries(this.files.imports())) {
-      imports[name] = (token, ...args) => this.#now(token, () => call(...args));
+      imports[name] = (token, ...args) => this.#now(token, () => {
+        const answer = call(...args);
+        return answer instanceof Later ? this.#awaited(token, answer) : answer;
+      });
     }
     return imports;
   }
@@ -128,6 +131,15 @@ export class Io {
     this.#pending.set(token, p);
     this.#later.push(() => void this.#perform(p));
     return PENDING;
+  }
+
+  #awaited(token: number, { value, give }: Later): number {
+    value.catch(() => {}); // whoever has left does not hear of it
+    return this.#ask(token, async (p) => {
+      const answer = await value;
+      this.#check(p);
+      return give(answer);
+    });
   }
 
   async #perform(p: Pending): Promise<void> {

@@ -1,6 +1,7 @@
 // What Node adds, set by its entry of the package: pages have no paths.
 
 import type { FileSource } from './container.js';
+import type { FromWorker, Port, ToWorker } from './pool-messages.js';
 import type { Store } from './store.js';
 
 /** Hooks of the entry for Node; none are set in a page. */
@@ -11,6 +12,8 @@ export const platform: {
   directory?: (path: string) => Store & { close(): void };
   /** A file in its directory. */
   file?: (path: string) => FileSource;
+  /** A worker of a pool. */
+  worker?: () => Port<ToWorker, FromWorker>;
 } = {};
 
 /** The path that a source is, in Node: a string without a scheme, or a URL of a file. */

@@ -5,7 +5,7 @@ import { json, type FileSource } from './container.js';
 import { batchesOf, type EpochOptions } from './epochs.js';
 import { InvalidError, OutOfRangeError, UnsupportedError } from './errors.js';
 import type { Gridhold } from './gridhold.js';
-import { Handle } from './handle.js';
+import { Handle, abortable } from './handle.js';
 import { imagePlace, pixels } from './images.js';
 import { cutPatches } from './patches.js';
 import { integers } from './request.js';
@@ -27,12 +27,20 @@ export interface ImageFiles {
   roots?: readonly string[];
 }
 
+/** Where a scratch is made. */
+export interface HostScratchOptions {
+  /** A file of `originPrivate`, where the images stay when the page is left; default: the instance's memory. */
+  file?: FileSource;
+  signal?: AbortSignal | undefined;
+}
+
 /** How a scratch file is read. */
 export interface ScratchOptions {
   /** Bytes of images that are held; default: all. */
   maxSize?: number | undefined;
   /** When what lies in the file is held against its checksum; default: when it is read for the first time. */
   verify?: 'first' | 'always';
+  signal?: AbortSignal | undefined;
 }
 
 /** What a scratch is and what it did, for this instance. */
@@ -193,9 +201,10 @@ export async function createScratch(
   locations: readonly ImageLocation[],
   runLength: number,
   files: ImageFiles,
-  options: ScratchOptions,
+  options: ScratchOptions & { readOnly: boolean },
 ): Promise<ImageScratch> {
-  const { maxSize, verify = 'first' } = options;
+  options.signal?.throwIfAborted();
+  const { maxSize, verify = 'first', readOnly } = options;
   integers('runLength', [runLength, maxSize ?? 0]);
   if (runLength < 1) throw new InvalidError('a run has one image at least', { item: 'runLength' });
   const numbers = new Map<string, number>();
@@ -205,7 +214,7 @@ export async function createScratch(
   const fs = file === undefined ? 0 : gridhold.systems.acquire(file.files);
   const request = pack(
     json({
-      where: file === undefined ? 'memory' : 'file', fs, name: file?.name ?? '', read_only: file !== undefined, run_length: runLength,
+      where: file === undefined ? 'memory' : 'file', fs, name: file?.name ?? '', read_only: readOnly, run_length: runLength,
       ...(maxSize === undefined ? {} : { budget: maxSize }), verify, files: { ...from.where, roots },
     }),
     locations,
@@ -216,7 +225,7 @@ export async function createScratch(
     if (file !== undefined) gridhold.systems.release(fs);
   });
   try {
-    await handle.on(await gridhold.guest());
+    await abortable(handle.on(await gridhold.guest()), options.signal);
     return new ImageScratch(gridhold, handle, numbers);
   } catch (error) {
     handle.close();

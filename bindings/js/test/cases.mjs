@@ -10,9 +10,10 @@ import { faults } from './cases/faults.mjs';
 import { fixtures } from './cases/fixtures.mjs';
 import { http } from './cases/http.mjs';
 import { images } from './cases/images.mjs';
+import { pools } from './cases/pool.mjs';
 import { reading } from './cases/reading.mjs';
 import { sharing } from './cases/sharing.mjs';
 import { sources } from './cases/sources.mjs';
 import { types } from './cases/types.mjs';
 
-export const cases = { ...reading, ...fixtures, ...types, ...batches, ...sharing, ...faults, ...codecs, ...http, ...crossOrigin, ...counting, ...containers, ...images, ...sources };
+export const cases = { ...reading, ...fixtures, ...types, ...batches, ...sharing, ...faults, ...codecs, ...http, ...crossOrigin, ...counting, ...containers, ...images, ...sources, ...pools };

@@ -36,7 +36,7 @@ const ready = (async () => {
   }));
   const store = (folder) => folders[folder];
   const wasm = await lib.Gridhold.compile();
-  return { lib, wasm, zstd: Zstd, serve: serveFromAfar, store, url: new URL('/testdata/', location.href).href, ...(await manifests(store)) };
+  return { lib, wasm, zstd: Zstd, codecModule: new URL('lent-in-page.mjs', import.meta.url), serve: serveFromAfar, store, url: new URL('/testdata/', location.href).href, ...(await manifests(store)) };
 })();
 
 /** Runs a case; answers what went wrong, or "". */

@@ -20,7 +20,7 @@ let site, around;
 before(async () => {
   site = await openSite();
   const wasm = await lib.Gridhold.compile(); // once: it takes longer than most cases
-  around = { lib, wasm, zstd: Zstd, serve, store, url: `${site.url}/testdata/`, ...(await manifests(store)) };
+  around = { lib, wasm, zstd: Zstd, codecModule: new URL('lent.mjs', import.meta.url), serve, store, url: `${site.url}/testdata/`, ...(await manifests(store)) };
 });
 after(async () => {
   await site.close();

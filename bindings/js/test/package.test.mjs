@@ -33,7 +33,7 @@ test('exports', () => {
     'Frame', 'GridArray', 'GridGroup', 'Gridhold', 'GridholdError', 'HttpStore', 'IOError', 'ImageScratch', 'ImageStack', 'InternalError', 'InvalidError', 'KeyStore',
     'LimitError', 'LockTimeoutError', 'LockedError', 'MultiscaleImage', 'NDArray', 'NoSpaceError', 'NotAllowedError', 'NotFoundError', 'OutOfRangeError',
     'ReadOnlyError', 'SChunk', 'ShardCache', 'StaleError', 'TreeStore', 'UnsupportedError', 'VLMeta', 'WrongArrayError', 'ZipStore', 'blobStore',
-    'field', 'floats', 'gzipStream', 'httpStore', 'parseLocation', 'platformCodecs', 'zipStore', 'zlibStream',
+    'field', 'floats', 'gzipStream', 'httpStore', 'originPrivate', 'parseLocation', 'platformCodecs', 'zipStore', 'zlibStream',
   ]);
   equal(Object.keys(node).sort(), ['FileStore', 'NodeFileSystem', 'codecs', 'containerFile', 'fileStore', 'lockers']);
 });

@@ -1,0 +1,2 @@
+// Codecs as a module exports them, for a page, whose workers know no bare names.
+export { default as zstd } from '/modules/numcodecs/dist/zstd.js';

@@ -1,0 +1,2 @@
+// Codecs as a module exports them, for Node.
+export { default as zstd } from 'numcodecs/zstd';
