@@ -1,7 +1,9 @@
 """Reads subchunks or whole shards as it is told on standard input. usage: reads.py WHO DIR
 
-WHO is gridhold, zarrista, zarrista-uncached, zarr-python, zarrs or
-tensorstore; the last two read whole shards only. README.md has the protocol.
+WHO is gridhold, gridhold-bare (without the decoders of the extra "fast"),
+gridhold-batches (256 subchunks a call), zarrista, zarrista-uncached,
+zarr-python, tensorstore or zarrs; the last reads whole shards only. README.md
+has the protocol.
 """
 
 import json
@@ -10,6 +12,8 @@ import threading
 import time
 
 EDGE, SHARD = 256, 32  # of the grid of subchunks, and of a shard in it
+BATCH = 256
+FAST = ("google_crc32c", "numcodecs", "zstandard")  # what the extra brings
 
 
 def gridhold(path):
@@ -18,6 +22,27 @@ def gridhold(path):
     array = gridhold.open_array(path)
     cache = array.shard_cache()
     return lambda at: array.retrieve_subchunk(at, shard_cache=cache)
+
+
+def gridhold_bare(path):
+    for name in FAST:
+        sys.modules[name] = None  # as if it were not installed
+    return gridhold(path)
+
+
+def gridhold_batches(path):
+    import gridhold
+
+    array = gridhold.open_array(path)
+    cache = array.shard_cache()
+    return lambda some: array.retrieve_subchunks(some, shard_cache=cache)
+
+
+def tensorstore(path):
+    import tensorstore
+
+    array = tensorstore.open({"driver": "zarr3", "kvstore": {"driver": "file", "path": path + "/"}}).result()
+    return lambda at: array[at[0] * 32 : at[0] * 32 + 32, at[1] * 32 : at[1] * 32 + 32].read().result()
 
 
 def zarrista(path, cached=True):
@@ -40,6 +65,9 @@ def zarr_python(path):
 
 READERS = {
     "gridhold": gridhold,
+    "gridhold-bare": gridhold_bare,
+    "gridhold-batches": gridhold_batches,
+    "tensorstore": tensorstore,
     "zarrista": zarrista,
     "zarrista-uncached": lambda path: zarrista(path, cached=False),
     "zarr-python": zarr_python,
@@ -73,17 +101,21 @@ def tensorstore_shards(path):
 WHOLE = {"zarrista": zarrista_shards, "zarrs": zarrs_shards, "tensorstore": tensorstore_shards}
 
 
-def measure(read, picks, threads):
-    """Seconds from the moment all threads are ready to the last one's end."""
+def measure(read, picks, threads, batch):
+    """Seconds from the moment all threads are ready to the last one's end. ``batch``: how many are read in a call; 0: one, alone."""
     ready = threading.Barrier(threads + 1)
     ends, sums = [0.0] * threads, [0] * threads
 
     def work(t):
         mine = picks[t::threads]
+        some = [mine[i : i + batch] for i in range(0, len(mine), batch)] if batch else []
         ready.wait()
         total = 0
-        for at in mine:
+        for at in () if batch else mine:
             total += int(read(at)[0, 0])
+        for at in some:
+            for block in read(at):
+                total += int(block[0, 0])
         sums[t], ends[t] = total, time.perf_counter()
 
     workers = [threading.Thread(target=work, args=(t,)) for t in range(threads)]
@@ -101,6 +133,7 @@ def main():
     with open(f"{directory}/picks.json") as f:
         picks = [tuple(p) for p in json.load(f)]
     readers = {}
+    batch = BATCH if who == "gridhold-batches" else 0
     for line in sys.stdin:
         job = json.loads(line)
         whole = job.get("whole", False)
@@ -116,8 +149,8 @@ def main():
             elif who != "zarr-python":  # which keeps no index
                 for i in range(0, EDGE, SHARD):
                     for j in range(0, EDGE, SHARD):
-                        read((i, j))
-        seconds, check = measure(read, mine, job["threads"])
+                        read([(i, j)] if batch else (i, j))
+        seconds, check = measure(read, mine, job["threads"], 0 if whole else batch)
         print(json.dumps({"seconds": seconds, "check": check}), flush=True)
 
 

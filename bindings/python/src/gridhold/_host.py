@@ -99,7 +99,7 @@ class Host:
 
     async def table(self, shard: Shard, tables: Tables, stale: Table | None = None) -> Table:
         """The table of a shard; another one than ``stale``."""
-        table = tables.peek(shard) if stale is None else None
+        table = tables.known(shard) or tables.peek(shard) if stale is None else None
         return table if table is not None else await tables.get(shard, self._load, stale)
 
     async def _load(self, shard: Shard, reload: bool) -> Table:
