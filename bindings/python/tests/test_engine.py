@@ -65,7 +65,7 @@ def test_another_guest_is_another_file(filled, guest, cache):
 
 
 def test_another_wasmtime_is_another_file(filled, cache, monkeypatch):
-    monkeypatch.setattr(_engine.metadata, "version", lambda name: "0.0.1")
+    monkeypatch.setattr(_engine, "_version", lambda: "0.0.1")
     assert not start()
     assert len(list(cache.iterdir())) == 2
 

@@ -12,7 +12,11 @@
 ``gridhold.aio`` has the arrays of Zarr for asyncio.
 """
 
-from . import aio
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from ._abi import Places
 from ._array import Array, Group, ShardCache, list_nodes, open, open_array
 from ._creating import asarray, full, zeros
@@ -46,7 +50,10 @@ from ._ndarray import NDArray
 from ._runtime import DEFAULT_MEMORY
 from ._store import Answer, MemoryStore, Store
 from ._zip import ZipStore
-from .aio import AsyncArray, AsyncGroup, AsyncShardCache
+
+if TYPE_CHECKING:
+    from . import aio
+    from .aio import AsyncArray, AsyncGroup, AsyncShardCache
 
 __all__ = [
     "Answer",
@@ -99,3 +106,16 @@ __all__ = [
     "read_table",
     "zeros",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """What is for asyncio comes when it is asked for: loading that takes longer than all the rest."""
+    if name == "aio":
+        return importlib.import_module(".aio", __name__)
+    if name in ("AsyncArray", "AsyncGroup", "AsyncShardCache"):
+        return getattr(importlib.import_module(".aio", __name__), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

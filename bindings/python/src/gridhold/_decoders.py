@@ -307,7 +307,7 @@ class Found(NamedTuple):
 def find(name: str, configuration: dict[str, Any]) -> Found | None:
     """The decoder of a bytes-to-bytes codec of the metadata; None if this host has none for it."""
     name = name.removeprefix("numcodecs.")
-    decoder = COMPRESSORS.get(name)
+    decoder = COMPRESSORS[name]
     if decoder is not None:
         unusual = name == "lzma" and (configuration.get("format", 1) != 1 or configuration.get("filters"))
         return None if unusual else Found(decoder, None, name not in ("blosc", "lz4"))
@@ -315,19 +315,32 @@ def find(name: str, configuration: dict[str, Any]) -> Found | None:
         size = configuration.get("elementsize", 4)
         decoder = _shuffle(size) if isinstance(size, int) else None
         return Found(decoder, 0) if decoder else None
-    decoder = CHECKSUMS.get(name)
+    decoder = CHECKSUMS[name]
     if decoder is None or configuration:  # other places and seeds are the guest's
         return None
     return Found(decoder, 4)
 
 
-COMPRESSORS: dict[str, Decoder | None] = {
-    "blosc": _blosc(), "bz2": _bz2, "gzip": _gzip, "lz4": _lz4(), "lzma": _xz, "zlib": _zlib, "zstd": _zstd(),
-}  # fmt: skip
-CHECKSUMS: dict[str, Decoder | None] = {
-    "adler32": _in_front(zlib.adler32), "crc32": _in_front(zlib.crc32), "crc32c": _crc32c(),
-    "fletcher32": _at_end("fletcher32"), "jenkins_lookup3": _at_end("jenkins_lookup3"),
-}  # fmt: skip
+class _Made(dict[str, "Decoder | None"]):
+    """Decoders by name, each made when it is first asked for: what they are made of takes a while to load."""
+
+    def __init__(self, makers: dict[str, Callable[[], Decoder | None]]) -> None:
+        super().__init__()
+        self._makers = makers
+
+    def __missing__(self, name: str) -> Decoder | None:
+        make = self._makers.get(name)
+        return self.setdefault(name, make()) if make is not None else None
+
+
+COMPRESSORS = _Made({
+    "blosc": _blosc, "bz2": lambda: _bz2, "gzip": lambda: _gzip, "lz4": _lz4, "lzma": lambda: _xz, "zlib": lambda: _zlib,
+    "zstd": _zstd,
+})  # fmt: skip
+CHECKSUMS = _Made({
+    "adler32": lambda: _in_front(zlib.adler32), "crc32": lambda: _in_front(zlib.crc32), "crc32c": _crc32c,
+    "fletcher32": lambda: _at_end("fletcher32"), "jenkins_lookup3": lambda: _at_end("jenkins_lookup3"),
+})  # fmt: skip
 
 
 def lent(name: str, configuration: dict[str, Any]) -> Decoder | None:

@@ -15,7 +15,6 @@ import platform
 import stat
 import tempfile
 import threading
-from importlib import metadata
 from pathlib import Path
 
 import wasmtime
@@ -72,7 +71,7 @@ class Compiled:
 
     def _module(self, engine: wasmtime.Engine) -> wasmtime.Module:
         wasm = guest_path().read_bytes()
-        version = metadata.version("wasmtime")
+        version = _version()
         identity = hashlib.sha256(
             b"\0".join([hashlib.sha256(wasm).digest(), version.encode(), platform.machine().encode()])
         ).digest()
@@ -88,6 +87,13 @@ class Compiled:
         if path:
             _save(path, identity, bytes(module.serialize()))
         return module
+
+
+def _version() -> str:
+    """Of wasmtime, which made what is kept."""
+    from importlib import metadata  # which takes a while to load
+
+    return metadata.version("wasmtime")
 
 
 def _usable(directory: Path | None) -> Path | None:

@@ -5,18 +5,22 @@ One exchange is one request and one response, over connections that are kept.
 
 from __future__ import annotations
 
-import http.client
-import ssl
 import threading
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urljoin, urlsplit
 
 from . import _fork
 from ._errors import InvalidError, IOFailedError
 
-_TIMEOUT_S = 60.0
+if TYPE_CHECKING:
+    import http.client
+    import ssl
+
+TIMEOUT_S = 60.0
+IDLE_MAX = 32
+"""Connections kept to one server."""
+REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _REDIRECTS_MAX = 5
-_IDLE_MAX = 32  # connections kept to one server
 
 
 class HTTPStore:
@@ -84,7 +88,7 @@ class Fetcher:
         """Follows redirects within the scheme. Raises IOFailedError where no whole response came."""
         for _ in range(_REDIRECTS_MAX):
             response = self._exchange(request)
-            if response.status not in (301, 302, 303, 307, 308):
+            if response.status not in REDIRECTS:
                 return response
             to = next((value for name, value in response.header if name.lower() == "location"), None)
             if to is None:
@@ -96,6 +100,8 @@ class Fetcher:
         raise IOFailedError(f"http: {request.url}: too many redirects", item=request.url)
 
     def _exchange(self, request: Request) -> Response:
+        import http.client  # which takes a while to load, and most programs read files
+
         parts = urlsplit(request.url)
         where = parts.scheme, parts.netloc
         target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
@@ -133,17 +139,20 @@ class Fetcher:
             idle = self._idle.get((scheme, netloc))
             if idle:
                 return idle.pop(), True
+        import http.client
+        import ssl
+
         host = netloc.rpartition("@")[2]
         if scheme == "http":
-            return http.client.HTTPConnection(host, timeout=_TIMEOUT_S), False
+            return http.client.HTTPConnection(host, timeout=TIMEOUT_S), False
         if self._context is None:
             self._context = ssl.create_default_context()
-        return http.client.HTTPSConnection(host, timeout=_TIMEOUT_S, context=self._context), False
+        return http.client.HTTPSConnection(host, timeout=TIMEOUT_S, context=self._context), False
 
     def _keep(self, where: tuple[str, str], connection: http.client.HTTPConnection) -> None:
         with self._lock:
             idle = self._idle.setdefault(where, [])
-            if len(idle) < _IDLE_MAX:
+            if len(idle) < IDLE_MAX:
                 idle.append(connection)
                 return
         connection.close()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Sequence
 from typing import Any
 
@@ -33,6 +32,8 @@ class Shown:
         raise NotImplementedError
 
     def _repr_html_(self) -> str:
+        import html  # which takes a while to load
+
         try:
             rows = self._rows()
         except Exception as e:  # a notebook prints it in the midst of other things
