@@ -2,17 +2,18 @@
 // there is what they say of themselves.
 
 import { el, facts, say } from './dom.js';
+import { isNumeric } from './numbers.js';
 import { PlaneView } from './plane-view.js';
 import { containerSource } from './sources.js';
-import { head } from './zarr-view.js';
+import { head, noPicture } from './zarr-view.js';
 
 export async function showContainer(gridhold, url, place, { signal, title }) {
   const container = await gridhold.openContainer(url, { signal });
   const closers = [() => void container.close().catch(() => {})];
   const close = () => closers.forEach((c) => c());
   try {
-    if (container.kind !== 'ndarray') {
-      place.append(head(title, `a Blosc2 ${container.kind}`), facts(Object.entries(await container.info({ signal })).map(([k, v]) => [k, typeof v === 'object' ? JSON.stringify(v) : v])).list);
+    if (container.kind !== 'ndarray' || !isNumeric(container.dtype)) {
+      place.append(head(title, `a Blosc2 ${container.kind}`), ...(container.kind === 'ndarray' ? [noPicture(container.dtype)] : []), facts(Object.entries(await container.info({ signal })).map(([k, v]) => [k, typeof v === 'object' ? JSON.stringify(v) : v])).list);
       return { close };
     }
     const view = new PlaneView(containerSource(container));

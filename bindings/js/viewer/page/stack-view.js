@@ -10,8 +10,11 @@ const PAGE_BYTES = 48 << 20;
 
 export async function showStack(gridhold, url, place, { signal, title }) {
   const stack = await gridhold.openStack(url, { signal });
+  const pixel = stack.info.pixel_size ? `, ${short(stack.info.pixel_size)} Å a pixel` : '';
+  place.append(head(title, `${stack.info.kind}, ${stack.dtype}, ${stack.length} × ${[...stack.imageShape].reverse().join(' × ')}${pixel}`));
+  if (stack.length === 0) return { close: () => stack.close() };
   const view = new StackView(stack);
-  place.append(head(title, `${stack.info.kind}, ${stack.dtype}, ${stack.length} × ${[...stack.imageShape].reverse().join(' × ')}${stack.info.pixel_size ? `, ${short(stack.info.pixel_size)} Å a pixel` : ''}`), ...view.element);
+  place.append(...view.element);
   await view.go(0);
   return { view, close: () => stack.close() };
 }

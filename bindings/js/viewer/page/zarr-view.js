@@ -1,6 +1,7 @@
 // A Zarr array, or a group: its pyramid, or what it says of itself.
 
 import { el, facts } from './dom.js';
+import { isNumeric } from './numbers.js';
 import { PlaneView } from './plane-view.js';
 import { arraySource, pyramidSource } from './sources.js';
 
@@ -10,6 +11,10 @@ export async function showZarr(gridhold, source, place, { meter, signal, title }
   const opened = [node];
   const close = () => opened.forEach((o) => o.close());
   try {
+    if (node.info.kind === 'array' && !isNumeric(node.dtype)) {
+      place.append(head(title, `${node.dtype}, ${node.shape.join(' × ')}`), noPicture(node.dtype), attributes(node.attributes));
+      return { close };
+    }
     if (node.info.kind === 'array') {
       const view = new PlaneView(arraySource(node, counted(node, meter)));
       place.append(head(title, `${node.dtype}, ${node.shape.join(' × ')}${node.isSharded ? `, subchunks of ${node.subchunkShape.join(' × ')} in shards of ${node.chunkShape?.join(' × ') ?? 'several shapes'}` : ''}`), ...view.element);
@@ -43,6 +48,10 @@ function counted(array, meter) {
 
 export function head(title, text, ...more) {
   return el('div', { class: 'title' }, el('h2', {}, title), el('p', {}, text), ...more);
+}
+
+export function noPicture(dtype) {
+  return el('p', {}, `Elements of type ${dtype} are no pixels, so there is no picture of it.`);
 }
 
 export function attributes(all) {
