@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ._decoders import COMPRESSORS, Decoder, find, zstd_many
+from ._decoders import Decoder, find, zstd_many
 from ._types import Element, NDArray
 
 
@@ -17,7 +17,7 @@ class Chain:
 
     def __init__(
         self, element: Element, stored: np.dtype[Any], shape: tuple[int, ...], orders: list[list[int]],
-        steps: list[tuple[Decoder, int | None]], frees: bool,
+        steps: list[tuple[Decoder, int | None]], frees: bool, is_zstd: bool,
     ) -> None:  # fmt: skip
         self.nbytes = math.prod(shape) * element.size
         self._dtype = element.dtype
@@ -30,7 +30,7 @@ class Chain:
         for order in orders:
             shape = tuple(shape[i] for i in order)
         self._shape = shape
-        self._is_zstd = len(steps) == 1 and steps[0][0] is COMPRESSORS["zstd"]
+        self._is_zstd = is_zstd and len(steps) == 1
         # What is longer is not what a writer makes of so few bytes; the guest may look at it.
         self.encoded_max = self.nbytes + self.nbytes // 32 + 4096 if steps else self.nbytes
 
@@ -76,7 +76,7 @@ def chain(codecs: list[Any], element: Element, shape: tuple[int, ...], *, strict
     steps: list[tuple[Decoder, int | None]] = []
     stored: np.dtype[Any] | None = None
     size: int | None = math.prod(shape) * element.size
-    frees = False
+    frees = is_zstd = False
     for codec in codecs:
         name = codec if isinstance(codec, str) else codec["name"]
         configuration = {} if isinstance(codec, str) else codec.get("configuration") or {}
@@ -91,6 +91,7 @@ def chain(codecs: list[Any], element: Element, shape: tuple[int, ...], *, strict
                 return None
             steps.insert(0, (found.decode, size))
             frees = frees or found.frees
+            is_zstd = name.removeprefix("numcodecs.") == "zstd"
             # How much a compressor made of it, nobody knows; a checksum outside it strips what there is.
             size = None if size is None or found.overhead is None else size + found.overhead
-    return None if stored is None else Chain(element, stored, shape, orders, steps, frees)
+    return None if stored is None else Chain(element, stored, shape, orders, steps, frees, is_zstd)

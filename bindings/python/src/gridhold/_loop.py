@@ -9,6 +9,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, TypeVar
 
 from ._errors import InvalidError
+from ._exchange import Exchanges
 from ._guest import Done, Guest
 from ._http import Request, Response, fetcher
 from ._imports import Job
@@ -35,6 +36,7 @@ class LoopRuntime(Runtime):
         self._outcomes: dict[Guest, list[tuple[int, Job, object]]] = {}
         self._scheduled: set[Guest] = set()
         self._tasks: dict[tuple[int, int], asyncio.Task[None]] = {}
+        self._exchanges = Exchanges()
 
     def loop(self) -> asyncio.AbstractEventLoop:
         loop = asyncio.get_running_loop()
@@ -99,7 +101,13 @@ class LoopRuntime(Runtime):
         return await self._threaded(lister, prefix)
 
     async def fetch(self, request: Request) -> Response:
-        return await self._threaded(fetcher.fetch, request)
+        response = await self._exchanges.fetch(request)
+        return response if response is not None else await self._threaded(fetcher.fetch, request)
+
+    def rest(self) -> None:
+        loop = self._loop()
+        if loop is not None and not loop.is_closed():
+            self._exchanges.rest()
 
     async def sleep(self, seconds: float, over: threading.Event) -> None:
         await asyncio.sleep(seconds)  # whose task is cancelled if it is over before

@@ -25,6 +25,7 @@ class Node:
         self.info: dict[str, Any] = json.loads(self.raw)
         self.path: str = self.info.get("path", place.path)
         self._closed = False
+        runtime.opened(self)
 
     def check_open(self) -> None:
         if self._closed:
@@ -35,6 +36,7 @@ class Node:
         self.handle.close()
         self.place.close()
         self.how.close()
+        self.runtime.closed(self)
 
 
 class Opening(NamedTuple):

@@ -53,6 +53,7 @@ class Runtime:
         self.strict = strict
         self._lent: weakref.WeakValueDictionary[int, Lent] = weakref.WeakValueDictionary()
         self._systems: weakref.WeakValueDictionary[int, FileSystem] = weakref.WeakValueDictionary()
+        self._nodes: weakref.WeakSet[object] = weakref.WeakSet()
         self._parents: list[object] = []
         self._guest: Guest | None = None
         self._making = threading.Lock()
@@ -115,7 +116,19 @@ class Runtime:
     def log(self, level: int, text: str) -> None:
         _logger.log(_LEVELS.get(level, logging.DEBUG), "%s", text)
 
+    def opened(self, node: object) -> None:
+        """Something reads through this runtime, until it is closed or gone."""
+        self._nodes.add(node)
+
+    def closed(self, node: object) -> None:
+        self._nodes.discard(node)
+        if not self._nodes:
+            self.rest()
+
     # What the two kinds do each in their way.
+
+    def rest(self) -> None:
+        """Nothing is open any more: lets go of what is kept for later."""
 
     async def run(self, guest: Guest, kind: int, request: bytes) -> Done:
         """Runs an operation in that guest. Raises Retired if it takes none."""
