@@ -30,6 +30,7 @@ export {
   type ErrorDetail,
 } from './errors.js';
 export type { CodeName } from './abi.js';
+export type { EpochOptions } from './epochs.js';
 export { floats } from './floats.js';
 export type { FileLock, FileStat, FileSystem, Now, OpenFile } from './files.js';
 export { Frame, NDArray, SChunk, type Items, type Span } from './frame.js';
