@@ -99,7 +99,7 @@ func localContainer(ctx context.Context, g *globals, name string) (*container, o
 	if err != nil {
 		return nil, nil, err
 	}
-	b, err := blosc2.Open(ctx, fs, base, blosc2.Options{Locking: locking()})
+	b, err := blosc2.Open(ctx, fs, base, blosc2.Options{Locking: locking(), Plugins: g.plugins.Blosc()})
 	if err != nil {
 		return nil, nil, errors.Join(err, fs.Close())
 	}
@@ -159,7 +159,7 @@ func remoteContainer(ctx context.Context, g *globals, name string) (*container, 
 		b, err := openBoxedObject(ctx, g, st, base, closer)
 		return nil, b, err
 	}
-	b, err := blosc2.OpenObject(ctx, st, base, blosc2.Options{})
+	b, err := blosc2.OpenObject(ctx, st, base, blosc2.Options{Plugins: g.plugins.Blosc()})
 	if err != nil {
 		return nil, nil, errors.Join(err, closer.Close())
 	}

@@ -107,6 +107,7 @@ func (f copyFlags) nodes(ctx context.Context, s *source) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	o.Codecs = s.codecs
 	n, err := zarr.Open(ctx, s.store, s.path, o)
 	if err != nil {
 		return nil, failed(s.path, err)
@@ -156,6 +157,7 @@ func copyNodes(ctx context.Context, s *source, paths []string, to storage.Store,
 	if err != nil {
 		return err
 	}
+	o.Codecs = s.codecs
 	for _, from := range paths {
 		path := strings.TrimPrefix(strings.TrimPrefix(from, s.path), "/")
 		n, err := zarr.Open(ctx, s.store, from, o)

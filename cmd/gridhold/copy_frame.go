@@ -221,7 +221,7 @@ func copyToFrame(ctx context.Context, s *source, name string, f copyFlags, p *pr
 		}
 		return failed(name, err)
 	}
-	n, err := zarr.Open(ctx, s.store, s.path, zarr.Options{})
+	n, err := zarr.Open(ctx, s.store, s.path, zarr.Options{Codecs: s.codecs})
 	if err != nil {
 		return failed(s.path, err)
 	}

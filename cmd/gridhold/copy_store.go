@@ -182,7 +182,7 @@ func (t *storeTarget) fromZarr(ctx context.Context, s *source, f copyFlags) erro
 	}
 	for _, from := range paths {
 		key := "/" + strings.Trim(strings.TrimPrefix(from, s.path), "/")
-		n, err := zarr.Open(ctx, s.store, from, zarr.Options{})
+		n, err := zarr.Open(ctx, s.store, from, zarr.Options{Codecs: s.codecs})
 		if err != nil {
 			return err
 		}

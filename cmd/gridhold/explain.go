@@ -21,7 +21,7 @@ func (g *globals) trace() storage.Trace {
 
 // options are those of arrays that machine code opens.
 func (g *globals) options(ctx context.Context) (zarr.Options, error) {
-	o := zarr.Options{Trace: g.trace()}
+	o := zarr.Options{Trace: g.trace(), Codecs: g.codecs()}
 	if g.index == "" {
 		return o, nil
 	}

@@ -13,20 +13,23 @@ type machine struct{ o zarr.Options }
 
 func (machine) Close() error { return nil }
 
-func (machine) describe(ctx context.Context, st storage.Store, path string) (json.RawMessage, error) {
-	n, err := zarr.Open(ctx, st, path, zarr.Options{})
+// plain are options to look with: the codecs are those of the flags.
+func (m machine) plain() zarr.Options { return zarr.Options{Codecs: m.o.Codecs} }
+
+func (m machine) describe(ctx context.Context, st storage.Store, path string) (json.RawMessage, error) {
+	n, err := zarr.Open(ctx, st, path, m.plain())
 	if err != nil {
 		return nil, err
 	}
 	return json.Marshal(n.Describe())
 }
 
-func (machine) list(ctx context.Context, st storage.Store, path string) ([]zarr.Entry, error) {
-	return zarr.List(ctx, st, path, zarr.Options{})
+func (m machine) list(ctx context.Context, st storage.Store, path string) ([]zarr.Entry, error) {
+	return zarr.List(ctx, st, path, m.plain())
 }
 
-func (machine) verify(ctx context.Context, st storage.Store, path string) (checked int64, damaged []zarr.Damage, err error) {
-	checked, err = zarr.Verify(ctx, st, path, zarr.Options{}, func(d zarr.Damage) { damaged = append(damaged, d) })
+func (m machine) verify(ctx context.Context, st storage.Store, path string) (checked int64, damaged []zarr.Damage, err error) {
+	checked, err = zarr.Verify(ctx, st, path, m.plain(), func(d zarr.Damage) { damaged = append(damaged, d) })
 	return checked, damaged, err
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/gridhold/gridhold/host/plugin"
 	"github.com/gridhold/gridhold/sdk/fault"
 	"github.com/gridhold/gridhold/sdk/storage"
 )
@@ -20,6 +21,8 @@ type globals struct {
 	compileCache string
 	index        string
 	explain      bool
+	plugin       pluginFlags
+	plugins      plugin.Set    // those of the flags, once open has opened them
 	cost         storage.Tally // with explain
 	inside       storage.Cost  // what the sandbox adds to that
 }
@@ -48,7 +51,7 @@ Exit status: 0 fine, 1 failed, 2 wrong usage, 3 found damage.`,
 	f.StringVar(&g.key, "key", "", "key inside the Blosc2 store that URL names")
 	f.StringVar(&g.root, "root", "", "`directory` that the paths in a table of images begin in; else the first that has the file: the working directory, the table's, those above it")
 	f.StringVar(&g.compileCache, "compile-cache", "auto", "`directory` for the compiled sandbox; auto: the user's cache directory; none")
-	root.AddCommand(newInfo(g), newRead(g), newVerify(g), newList(g), newCopy(g), newIndex(g), newScratch(g), newWatch(g), withStdio(newLock()), newServe(g))
+	root.AddCommand(withPlugins(g, newInfo(g)), withPlugins(g, newRead(g)), withPlugins(g, newVerify(g)), newList(g), withPlugins(g, newCopy(g)), newIndex(g), newScratch(g), newWatch(g), withStdio(newLock()), newServe(g), newPlugin(g))
 	return root
 }
 

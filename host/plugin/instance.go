@@ -117,11 +117,12 @@ func (in *instance) died(err error) error {
 	return p.fail(fault.ErrInternal, "died: "+firstLine(err))
 }
 
-// late is the cause of a call that took too long.
+// late is the cause of a call that took longer than the plugin may: a fault of
+// the plugin's, and nothing that the caller asked for.
 type late struct{}
 
 func (late) Error() string   { return context.DeadlineExceeded.Error() }
-func (late) Unwrap() []error { return []error{fault.ErrCancelled, context.DeadlineExceeded} }
+func (late) Unwrap() []error { return []error{fault.ErrInternal, context.DeadlineExceeded} }
 
 // misbehaved marks the instance dead because it broke the contract.
 func (in *instance) misbehaved(kind error, why string) error {
