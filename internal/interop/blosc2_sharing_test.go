@@ -231,7 +231,8 @@ func TestSharingIncrements(t *testing.T) {
 }
 
 // One process grows an array and three read what had been there before: nobody
-// reads a wrong item, no error reaches a caller. With locking a batch is fully
+// reads a wrong item, no error reaches a caller; but for a reader of the peer's
+// that has no lock and meets its writer. With locking a batch is fully
 // there or not at all.
 func TestSharingGrowth(t *testing.T) {
 	const size = 10
@@ -254,7 +255,9 @@ func TestSharingGrowth(t *testing.T) {
 					if s.name == "gridhold" {
 						require.Zero(t, a.Errors, a.Text)
 					}
-					require.Zero(t, a.Bad, s.name)
+					if s.name == "gridhold" || who[0].name == "gridhold" || locking { // their reader and their writer without a lock are their affair
+						require.Zero(t, a.Bad, s.name)
+					}
 				}
 			})
 		})
