@@ -11,6 +11,7 @@ fi
 go build -o .bench/bin/ ./bench/reads ./bench/containers ./bench/sharing ./bench/images
 scripts/build-js.sh
 PYTHONPATH=bindings/python/src .bench/venv/bin/python bench/run.py .bench/data .bench "${ROUNDS:-5}"
+PYTHONPATH=bindings/python/src .bench/venv/bin/python bench/startup.py .bench "${ROUNDS:-5}"
 # Locking costs are medians of at least 9 pairs.
 .bench/venv/bin/python bench/sharing.py .bench/bin/sharing .bench "$((${ROUNDS:-5} > 9 ? ${ROUNDS:-5} : 9))"
 .bench/venv/bin/python bench/containers.py .bench/bin/containers .bench/containers .bench "${ROUNDS:-5}"
