@@ -46,13 +46,16 @@ func (f *frame) begun(ctx context.Context, g *grip) (*draft, error) {
 // commitLock is the byte of a frame's file that is locked while a handle that
 // locks makes a commit. The lock's own file keeps handles from each other; but
 // anybody may remove that, and then there are two.
-const commitLock = 1 << 60
+const commitLock = siblingLock + 1
 
 // alone is begun for one who locks: until end no other handle of ours makes a
 // commit, whichever file it locked.
 func (f *frame) alone(ctx context.Context, g *grip) (d *draft, end func(), err error) {
 	for {
 		v := f.view
+		if v == nil {
+			return nil, nil, f.closed()
+		}
 		end := func() {}
 		if file, ok := v.file.(storage.File); g != nil && ok {
 			unlock, err := file.LockRange(commitLock, storage.LockExclusive)

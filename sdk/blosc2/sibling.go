@@ -65,8 +65,8 @@ func newSibling(ctx context.Context, fs storage.FS, name string) (*sibling, erro
 		if err == nil && named(ctx, fs, s.name, s.File) {
 			return s, nil
 		}
-		if errors.Is(err, fault.ErrLocked) || err == nil { // somebody took it for left behind: it goes
-			s.Close()
+		if _, gone := fs.Stat(ctx, s.name); errors.Is(err, fault.ErrLocked) || errors.Is(gone, fault.ErrNotFound) {
+			s.Close() // somebody took it for left behind
 			continue
 		}
 		if err := s.drop(ctx); err != nil {
@@ -139,7 +139,7 @@ func cleared(ctx context.Context, fs storage.FS, name string, dirs bool) bool {
 		return false
 	}
 	defer f.Close()
-	if info, err := fs.StatFS(ctx, name); err != nil || info.Network { // whose locks may not hold between machines
+	if info, err := fs.StatFS(ctx, name); err != nil || info.Network || info.Kind == "" { // whose locks may not hold between machines
 		return false
 	}
 	if _, err := f.LockRange(siblingLock, storage.LockExclusive); err != nil || !named(ctx, fs, name, f) {
