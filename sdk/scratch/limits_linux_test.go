@@ -74,3 +74,42 @@ func TestFarAway(t *testing.T) {
 	require.NoError(t, err)
 	require.Less(t, info.Allocated, int64(70<<20))
 }
+
+// A process that may write no files of the size of the scratch meets an error
+// when it makes one, and leaves nothing behind; one that meets the limit while
+// it takes images in reads on. No signal ends either.
+func TestFileSizeLimit(t *testing.T) {
+	if os.Getenv("SCRATCH_SMALL") == "" {
+		c := exec.Command(os.Args[0], "-test.run=^TestFileSizeLimit$", "-test.v")
+		c.Env = append(os.Environ(), "SCRATCH_SMALL=1")
+		out, err := c.CombinedOutput()
+		require.NoError(t, err, "%s", out)
+		return
+	}
+	d := newDesk(t, 64, 64) // 16 KiB an image
+	d.write("a", 0, 100)
+	g := group(t, images("a"))
+	s := d.mapped(g, 4, Everything, waiting)
+	var old syscall.Rlimit
+	require.NoError(t, syscall.Getrlimit(syscall.RLIMIT_FSIZE, &old))
+	require.NoError(t, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: 3 << 19, Max: old.Max}))
+	require.Error(t, PrefetchScratch(ctx, s, g, NewExecutor(1), nil).Wait(ctx))
+	d.check(s, "a", 0, upTo(100)...)
+	st := s.Stats()
+	require.Positive(t, st.Present)
+	require.Less(t, st.Present, int64(33))
+	_, err := CreateMappedFileImageScratch(ctx, g, d.fs, "another", 4, Everything, d.raw, waiting)
+	require.Error(t, err)
+	_, err = CreateDirectoryImageScratch(ctx, g, d.fs, "dir", 4, 1<<30, d.raw, waiting)
+	require.Error(t, err)
+	names, err := d.fs.List(ctx, "")
+	require.NoError(t, err)
+	require.Equal(t, []string{"a", "dir/", "scr"}, names)
+	require.Empty(t, d.scratches("dir"))
+
+	require.NoError(t, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &old))
+	next := d.mapped(g, 4, Everything, waiting)
+	d.prefetch(next, g)
+	require.Equal(t, int64(100), next.Stats().Present)
+	d.check(next, "a", 0, upTo(100)...)
+}
