@@ -21,6 +21,7 @@ type Array struct {
 	info    zarr.ArrayDescription
 	fill    []byte
 	counter *ShardCache // by which Cost asks; it keeps no index
+	chain   *chain      // nil: only the guest decodes
 }
 
 func arrayOf(n *node) (*Array, error) {
@@ -34,6 +35,7 @@ func arrayOf(n *node) (*Array, error) {
 		_ = n.Close()
 		return nil, internal("describes an array with what is not its JSON")
 	}
+	a.chain = a.chainOf()
 	return a, nil
 }
 
@@ -104,6 +106,13 @@ type ReadOptions struct {
 
 // RetrieveSubchunk is [zarr.Array.RetrieveSubchunk].
 func (a *Array) RetrieveSubchunk(ctx context.Context, idx []int64, o ReadOptions) ([]byte, error) {
+	if a.chain != nil && o.Cache != nil && !o.Reload && ctx.Err() == nil {
+		b, ok, reload := a.warm(ctx, idx, o)
+		if ok {
+			return b, nil
+		}
+		o.Reload = reload
+	}
 	r, err := a.read(ctx, wire.KindReadSubchunk, idx, nil, o)
 	return r.bytes, err
 }

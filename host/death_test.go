@@ -61,7 +61,7 @@ func TestOutOfMemory(t *testing.T) {
 
 // TestTrap kills the guest outright.
 func TestTrap(t *testing.T) {
-	s := newSandbox(t, host.Config{})
+	s := newSandbox(t, host.Config{Strict: true})
 	st := storagetest.Record(small.memory(t))
 	a, err := s.OpenArray(t.Context(), st, "", host.OpenOptions{})
 	require.NoError(t, err)
@@ -107,7 +107,7 @@ func TestReopenedAsAnother(t *testing.T) {
 }
 
 func TestStoreFails(t *testing.T) {
-	s := newSandbox(t, host.Config{})
+	s := newSandbox(t, host.Config{Strict: true})
 	inner := small.memory(t)
 	a, err := s.OpenArray(t.Context(), inner, "", host.OpenOptions{})
 	require.NoError(t, err)

@@ -80,6 +80,7 @@ type Sandbox struct {
 	objects  atomic.Int64  // open
 	counters counters
 
+	closing   atomic.Bool
 	closeOnce sync.Once
 	closeErr  error
 }
@@ -170,6 +171,7 @@ func (s *Sandbox) release() {
 // give ErrClosed; closing twice is fine.
 func (s *Sandbox) Close() error {
 	s.closeOnce.Do(func() {
+		s.closing.Store(true)
 		s.pool.close()
 		for _, at := range s.pool.slots {
 			if at.in != nil {

@@ -18,15 +18,24 @@ type CacheOptions struct {
 
 // ShardCache is a cache of shard indexes in the guest's memory; see
 // [zarr.ShardCache]. Each instance has a part of its own, which lasts as long
-// as that: after the guest has died it is empty, with its counts at zero.
+// as that: after the guest has died it is empty, with its counts at zero. Of
+// arrays whose codecs are lent, the host keeps tables of where subchunks lie,
+// within the same budget once more, by which it serves warm reads itself.
 type ShardCache struct {
 	array  *Array
 	o      CacheOptions
+	tables *tables // for reads that need no guest
 	closed atomic.Bool
 }
 
 // ShardCache makes an empty cache for this array. It is closed with it.
-func (a *Array) ShardCache(o CacheOptions) *ShardCache { return &ShardCache{array: a, o: o} }
+func (a *Array) ShardCache(o CacheOptions) *ShardCache {
+	budget := o.Budget
+	if budget == 0 {
+		budget = a.sandbox.config.Memory / 8
+	}
+	return &ShardCache{array: a, o: o, tables: cache.New[int64](budget, (*table).bytes)}
+}
 
 // within is the array: a cache is closed with it.
 func (c *ShardCache) within() opener { return c.array.node }
@@ -64,6 +73,8 @@ func (c *ShardCache) Stats(ctx context.Context) (all cache.Stats, err error) {
 		all.Entries, all.Bytes, all.Budget = all.Entries+s.Entries, all.Bytes+s.Bytes, all.Budget+s.Budget
 		return nil
 	})
+	mine := c.tables.Stats() // whose loads the guest has counted
+	all.Hits, all.Misses = all.Hits+mine.Hits, all.Misses+mine.Misses-mine.Loads
 	return all, err
 }
 
@@ -75,12 +86,20 @@ func (c *ShardCache) Len(ctx context.Context) (int, error) {
 
 // Clear drops every index.
 func (c *ShardCache) Clear(ctx context.Context) error {
+	c.tables.Clear()
 	return c.each(ctx, wire.KindCacheClear, nil, nil)
 }
 
 // Invalidate drops the index of the shard at a place in the chunk grid.
 func (c *ShardCache) Invalidate(ctx context.Context, shard []int64) error {
 	tail := binary.LittleEndian.AppendUint32(nil, uint32(len(shard)))
+	if grid := c.array.info.ChunkGridShape; len(shard) == len(grid) {
+		n := int64(0)
+		for i, x := range shard {
+			n = n*grid[i] + x
+		}
+		c.drop(n)
+	}
 	return c.each(ctx, wire.KindCacheInvalidate, appendDims(tail, shard), nil)
 }
 
@@ -89,6 +108,7 @@ func (c *ShardCache) Close() error {
 	if c.closed.Swap(true) {
 		return nil
 	}
+	c.tables.Clear()
 	c.array.sandbox.end(c, func() {})
 	return nil
 }
