@@ -18,7 +18,8 @@ const skip = hasBrowser || process.env.REQUIRE_BROWSER ? false : 'no Chromium';
 const dir = mkdtempSync(join(tmpdir(), 'gridhold-viewer-'));
 const data = join(dir, 'data');
 const [gridhold, demo] = [join(dir, 'gridhold'), join(dir, 'demo')];
-let server, url, browser;
+let browser;
+let [server, url] = []; // what the page is of
 
 before(async () => {
   if (skip) return;
@@ -26,19 +27,26 @@ before(async () => {
     execFileSync('go', ['build', '-o', out, source], { cwd: root, stdio: 'inherit' });
   }
   execFileSync(demo, [data]);
-  server = spawn(gridhold, ['serve', '--listen', '127.0.0.1:0', data], { stdio: ['ignore', 'pipe', 'inherit'] });
-  url = String((await once(server.stdout, 'data'))[0]).trim();
+  [server, url] = await serve();
   browser = await launch();
 });
 
 after(async () => {
   await browser?.close();
-  if (server !== undefined) {
-    server.kill('SIGTERM'); // with the connections of the browser, which has just ended
-    assert.deepEqual(await once(server, 'exit'), [0, null]);
-  }
+  if (server !== undefined) await end(server);
   rmSync(dir, { recursive: true, force: true });
 });
+
+/** Starts the command on a free port. */
+async function serve() {
+  const child = spawn(gridhold, ['serve', '--listen', '127.0.0.1:0', data], { stdio: ['ignore', 'pipe', 'inherit'] });
+  return [child, String((await once(child.stdout, 'data'))[0]).trim()];
+}
+
+async function end(child) {
+  child.kill('SIGTERM');
+  assert.deepEqual(await once(child, 'exit'), [0, null]);
+}
 
 /** Opens the page at a path; complaints of the page fail the test. */
 async function look(t, path, options = {}) {
@@ -224,4 +232,29 @@ test('a stack of images', { skip }, async (t) => {
   await page.getByRole('group', { name: /percentiles/ }).getByLabel('high').fill('100');
   await page.keyboard.press('Enter');
   assert.ok((await white()) < 40);
+});
+
+test('a page of elsewhere reads without asking first', { skip }, async (t) => {
+  const [child, elsewhere] = await serve(); // another port is another origin
+  t.after(() => end(child));
+  const page = await look(t, '', { bypassCSP: true }); // the page itself may not
+  const network = await page.context().newCDPSession(page);
+  await network.send('Network.enable');
+  const asked = new Map();
+  network.on('Network.requestWillBeSent', ({ type, request: { url, method } }) => {
+    if (url.startsWith(elsewhere)) asked.set(`${type} ${method}`, (asked.get(`${type} ${method}`) ?? 0) + 1);
+  });
+  const first = await page.evaluate(async (url) => {
+    const { Gridhold } = await import('./gridhold/index.js');
+    const gridhold = await Gridhold.load();
+    const array = await gridhold.openArray(`${url}cells.ome.zarr`, { path: '0' });
+    const shardCache = array.shardCache();
+    for (let i = 0; i < 32; i++) await array.retrieveSubchunk([0, 0, i % 16, (7 * i) % 16], { shardCache });
+    const container = await gridhold.openContainer(`${url}waves.b2nd`);
+    const stack = await gridhold.openStack(`${url}particles.mrcs`);
+    return [(await container.slice([0, 0])).data[0], (await stack.image(5)).data[0]];
+  }, elsewhere);
+  assert.deepEqual(first, [read('waves.b2nd', Float32Array, '--region', '0:1,0:1')[0], read('particles.mrcs', Float32Array, '--image', '5')[0]]);
+  assert.ok(asked.get('Fetch GET') >= 38, [...asked].join());
+  assert.equal(asked.get('Preflight OPTIONS'), undefined);
 });

@@ -5,6 +5,7 @@ import { costOf } from './cost.js';
 import { dataType } from './dtype.js';
 import { InvalidError, OutOfRangeError, WrongArrayError } from './errors.js';
 import { integers, packed } from './request.js';
+import { joined, slabsOf } from './slabs.js';
 import { ndArray } from './values.js';
 const RELOAD = 2;
 /** An array, opened by `Gridhold.openArray`. Calls may overlap as they like. */
@@ -84,7 +85,7 @@ export class GridArray {
      * grid, CorruptError, StaleError, WrongArrayError, LimitError, IOError.
      */
     async retrieveSubchunk(index, options = {}) {
-        const bytes = await this.#read(Kind.readSubchunk, index.length, integers('index', index), options);
+        const bytes = await this.#read(Kind.readSubchunk, index, index.length, integers('index', index), options);
         return this.#subchunk(index, bytes);
     }
     /**
@@ -92,8 +93,8 @@ export class GridArray {
      * together. Errors as of `retrieveSubchunk`; the first one ends them all.
      */
     async retrieveSubchunks(indices, options = {}) {
-        const bytes = await this.#readAll(Kind.readSubchunks, indices, options);
-        return parts(bytes, indices.length).map((part, i) => this.#subchunk(indices[i], part));
+        const all = await this.#readAll(Kind.readSubchunks, indices, options, parts);
+        return all.map((part, i) => this.#subchunk(indices[i], part));
     }
     /**
      * Where subchunks are stored, `undefined` for one that is not. Of an array
@@ -101,11 +102,11 @@ export class GridArray {
      * `retrieveEncodedSubchunk`.
      */
     async locateSubchunks(indices, options = {}) {
-        return places(await this.#readAll(Kind.locateSubchunks, indices, options));
+        return this.#readAll(Kind.locateSubchunks, indices, options, places);
     }
     /** One subchunk as it is stored; `undefined` where there is none. Errors as of `retrieveSubchunk`. */
     async retrieveEncodedSubchunk(index, options = {}) {
-        const bytes = await this.#read(Kind.readEncoded, index.length, integers('index', index), options);
+        const bytes = await this.#read(Kind.readEncoded, index, index.length, integers('index', index), options);
         return bytes.length === 0 ? undefined : bytes; // a stored subchunk of no bytes is an error
     }
     /** The elements from `start` up to and not including `stop`. Errors as of `retrieveSubchunk`. */
@@ -113,9 +114,11 @@ export class GridArray {
         if (start.length !== stop.length)
             throw new InvalidError('start and stop differ in length', { item: 'stop' });
         const shape = stop.map((end, i) => end - start[i]);
-        const bounds = [...integers('start', start), ...integers('stop', stop)];
-        const bytes = await this.#read(Kind.readRegion, start.length, bounds, options);
-        return ndArray(bytes, shape, this.type);
+        integers('start', start);
+        integers('stop', stop);
+        const slabs = this.#gridhold.readers === 1 ? [[start, stop]] : slabsOf(start, stop, this.chunkShape, this.#gridhold.readers);
+        const read = await Promise.all(slabs.map(([from, to]) => this.#region(from, to, options)));
+        return ndArray(read.length === 1 ? read[0] : joined(read), shape, this.type);
     }
     /**
      * What reads of the array cost so far, its opening included. Rejects with
@@ -137,21 +140,49 @@ export class GridArray {
     #subchunk(index, bytes) {
         return ndArray(bytes, [...(this.effectiveSubchunkShape ?? this.chunkShapeAt(index))], this.type);
     }
-    #readAll(kind, indices, options) {
+    #region(start, stop, options) {
+        const sub = this.effectiveSubchunkShape;
+        const first = sub && start.map((at, axis) => Math.floor(at / sub[axis]));
+        return this.#read(Kind.readRegion, first, start.length, [...start, ...stop], options);
+    }
+    /** Asks about many subchunks, those of one instance together, and takes the answers apart. */
+    async #readAll(kind, indices, options, apart) {
         const axes = this.shape.length;
         for (const index of indices) {
             if (index.length !== axes)
                 throw new InvalidError(`index [${index}] has not ${axes} numbers`, { item: 'indices' });
         }
-        return this.#read(kind, axes, integers('indices', indices.flat()), options, [indices.length]);
+        integers('indices', indices.flat());
+        const groups = new Map();
+        for (const [i, index] of indices.entries()) {
+            const at = this.#gridhold.readers === 1 ? 0 : await this.#gridhold.reader(this.#shardOf(index));
+            groups.set(at, [...(groups.get(at) ?? []), i]);
+        }
+        if (groups.size === 0)
+            groups.set(0, []);
+        const out = [];
+        await Promise.all([...groups.values()].map(async (members) => {
+            const some = members.map((i) => indices[i]);
+            const answer = await this.#read(kind, some[0], axes, some.flat(), options, [some.length]);
+            apart(answer, some.length).forEach((part, k) => (out[members[k]] = part));
+        }));
+        return out;
     }
-    async #read(kind, ndim, longs, options, more = []) {
+    /** The shard that a subchunk lies in; `undefined` where there is no index to share. */
+    #shardOf(index) {
+        const [chunk, sub] = [this.chunkShape, this.effectiveSubchunkShape];
+        if (!this.isSharded || chunk === undefined || sub === undefined)
+            return undefined;
+        return index.map((at, axis) => Math.floor((at * sub[axis]) / chunk[axis]));
+    }
+    /** `subchunk` is one of those that are read: it says on which instance. */
+    async #read(kind, subchunk, ndim, longs, options, more = []) {
         const { shardCache, signal, reload } = options;
         if (shardCache !== undefined && shardCache.gridhold !== this.#gridhold) {
             throw new WrongArrayError('the shard cache belongs to an array of another Gridhold', { item: this.path });
         }
         signal?.throwIfAborted();
-        const guest = await this.#gridhold.guest();
+        const guest = await this.#gridhold.reader(subchunk && this.#shardOf(subchunk));
         const array = await this.#handle.on(guest);
         const cache = shardCache === undefined ? 0 : await shardCache.handle.on(guest);
         const request = packed([array, cache, reload ? RELOAD : 0, ndim, ...more], longs);

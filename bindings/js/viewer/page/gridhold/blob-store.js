@@ -1,4 +1,8 @@
 // A file that a user chose, as a store: for containers in pages.
+/** The name under which a `File` or `Blob` is opened. */
+export function blobName(blob) {
+    return blob.name || 'blob';
+}
 /** A store of one object, under any key: a `File` or `Blob`. */
 export function blobStore(blob) {
     return {

@@ -13,7 +13,7 @@ export class ShardCache {
     /** @internal Made by `GridArray.shardCache`. */
     constructor(gridhold, array, options) {
         const { budget = 0, rememberMissing = false } = options;
-        const bytes = integers('budget', [budget]);
+        const bytes = integers('budget', [Math.ceil(budget / gridhold.readers)]);
         this.#gridhold = gridhold;
         this.#handle = new Handle('shard cache', async (guest) => {
             const request = packed([await array.on(guest), rememberMissing ? REMEMBER_MISSING : 0], bytes);
@@ -42,8 +42,8 @@ export class ShardCache {
     }
     /** @internal What the guest tells of the cache, and of the array's reads if it was opened with a trace. */
     async told() {
-        const bytes = await this.#ask(Kind.cacheStats, [], []);
-        return JSON.parse(new TextDecoder().decode(bytes));
+        const all = (await this.#ask(Kind.cacheStats, [], [])).map((bytes) => JSON.parse(new TextDecoder().decode(bytes)));
+        return sum(all);
     }
     /** Drops everything. */
     async clear() {
@@ -60,8 +60,25 @@ export class ShardCache {
     [Symbol.dispose]() {
         this.close();
     }
+    /** Asks wherever the cache is, or makes it to be asked. */
     async #ask(kind, words, longs) {
-        const guest = await this.#gridhold.guest();
-        return (await guest.run(kind, packed([await this.#handle.on(guest), ...words], longs))).bytes;
+        const { guests } = this.#handle;
+        const asked = guests.length > 0 ? guests : [await this.#gridhold.reader(undefined)];
+        return Promise.all(asked.map(async (guest) => {
+            const request = packed([await this.#handle.on(guest), ...words], longs);
+            return (await guest.run(kind, request)).bytes;
+        }));
     }
+}
+/** The numbers of several instances together. */
+function sum(all) {
+    const [first, ...others] = all;
+    const total = { ...first };
+    for (const other of others) {
+        for (const [name, value] of Object.entries(other)) {
+            const so = total[name] ?? (typeof value === 'number' ? 0 : {});
+            total[name] = typeof value === 'number' ? so + value : sum([so, value]);
+        }
+    }
+    return total;
 }

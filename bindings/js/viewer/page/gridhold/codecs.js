@@ -18,11 +18,15 @@ export function openCodec(codecs, name, configuration) {
 // costs more than the guest needs for a small chunk (bench/reads.mjs).
 const CLASS_MIN_LENGTH = 8192;
 /** Gzip by the platform's DecompressionStream; worth its cost from some 16 KiB on. */
-export const gzipStream = {
-    minLength: 16384,
-    async decode(encoded, size) {
+export const gzipStream = { minLength: 16384, decode: stream('gzip') };
+/** The same of zlib's format. */
+export const zlibStream = { minLength: 16384, decode: stream('deflate') };
+/** What every page has to lend. */
+export const platformCodecs = { gzip: gzipStream, zlib: zlibStream };
+function stream(format) {
+    return async (encoded, size) => {
         const source = new Blob([encoded]).stream();
-        const reader = source.pipeThrough(new DecompressionStream('gzip')).getReader();
+        const reader = source.pipeThrough(new DecompressionStream(format)).getReader();
         const out = new Uint8Array(size);
         let at = 0;
         for (;;) {
@@ -36,5 +40,5 @@ export const gzipStream = {
             out.set(value, at);
             at += value.length;
         }
-    },
-};
+    };
+}

@@ -4,6 +4,14 @@ import { ContainerRead, ContainerWrite, Kind } from './abi.js';
 import { ClosedError, StaleError } from './errors.js';
 import { Handle } from './handle.js';
 import { decode, encode } from './msgpack.js';
+import { pathOf, platform } from './platform.js';
+/** @internal The file that a source is: in Node, a path too. */
+export function fileOf(source) {
+    if (typeof source === 'object' && source !== null && 'files' in source)
+        return source;
+    const path = pathOf(source);
+    return path === undefined ? undefined : platform.file(path);
+}
 /** The part that every kind wraps: a handle, and calls on it. */
 export class Core {
     gridhold;
@@ -16,7 +24,7 @@ export class Core {
         const kept = {};
         this.#handle = new Handle(name, async (guest) => {
             const { kind, request } = await opening(guest);
-            const reply = await guest.run(kind, request, signal);
+            const reply = await guest.run(kind, request, kept.state === undefined ? signal : undefined);
             const state = parsed(reply.bytes);
             kept.state ??= state;
             if (state.kind !== kept.state.kind)
@@ -27,7 +35,7 @@ export class Core {
         this.#kept = kept;
     }
     #kept;
-    /** Opens it for the first time. */
+    /** Opens it for the first time, which the signal ends. */
     static async open(gridhold, name, opening, release, signal) {
         const core = new Core(gridhold, name, opening, release, signal);
         try {
@@ -64,18 +72,29 @@ export class Core {
         return parsed((await guest.run(Kind.containerDo, request, signal)).bytes);
     }
     /** What lies in it. */
-    leaf(key, vlmeta = false) {
-        return Core.open(this.gridhold, key, async (guest) => ({ kind: Kind.containerOpen, request: json({ container: await this.on(guest), key, vlmeta }) }), () => { });
+    leaf(key, vlmeta = false, { signal } = {}) {
+        return Core.open(this.gridhold, key, async (guest) => ({ kind: Kind.containerOpen, request: json({ container: await this.on(guest), key, vlmeta }) }), () => { }, signal);
+    }
+    /** `container_do` that changes the container. */
+    async change(deed, options) {
+        this.state = (await this.do(deed, options));
     }
     /** It, under its lock, until that is closed. */
-    hold(shared, { signal } = {}) {
-        let held = false;
-        return Core.open(this.gridhold, this.name, async (guest) => {
-            if (held)
-                throw new ClosedError(`${this.name}: the hold ended with the guest that had it`);
-            held = true;
-            return { kind: Kind.containerDo, request: json({ container: await this.on(guest), do: 'hold', shared }) };
-        }, () => { }, signal);
+    hold(shared, options) {
+        return this.made({ do: 'hold', shared }, options);
+    }
+    /** What a deed makes of it, which ends with the guest that made it. */
+    made(deed, { signal } = {}, name = this.name, release = () => { }, again) {
+        let once = false;
+        return Core.open(this.gridhold, name, async (guest) => {
+            if (!once) {
+                once = true;
+                return { kind: Kind.containerDo, request: json({ container: await this.on(guest), ...deed }) };
+            }
+            if (again === undefined)
+                throw new ClosedError(`${name}: it ended with the guest that had it`);
+            return { kind: Kind.containerOpen, request: json(again) };
+        }, release, signal);
     }
     /** Closes another one with it: what it was opened in. */
     keep(other) {
@@ -117,8 +136,31 @@ export class Container {
     /** Takes over what was changed elsewhere, and says whether anything was. */
     async refresh(options) {
         const before = await this.changeTick(options);
-        this.core.state = (await this.core.do({ do: 'refresh' }, options));
+        await this.core.change({ do: 'refresh' }, options);
         return this.core.state.tick !== before;
+    }
+    /**
+     * Gives `changeTick`, now and after each change that it takes over: it looks every `interval` milliseconds, and ends with
+     * the signal, whose reason it rejects with, or when the loop over it is left.
+     */
+    async *watch({ interval = 20, signal } = {}) {
+        let tick = await this.changeTick({ signal });
+        yield tick;
+        for (;;) {
+            await pause(interval, signal);
+            if (!(await this.refresh({ signal })) && this.core.state.tick === tick)
+                continue;
+            tick = this.core.state.tick;
+            yield tick;
+        }
+    }
+    /** What it is now, to be read and then closed, whatever is written meanwhile. Not of a store that is many files. */
+    async snapshot(options) {
+        return this.like(await this.core.made({ do: 'snapshot' }, options));
+    }
+    /** @internal Another one of its class. */
+    like(core) {
+        return new this.constructor(core);
     }
     /** Counts the changes that were taken over since it was opened. */
     async changeTick(options) {
@@ -136,7 +178,7 @@ export class Container {
         return this.#holding(true, use, options);
     }
     async #holding(shared, use, options) {
-        const held = new this.constructor(await this.core.hold(shared, options));
+        const held = this.like(await this.core.hold(shared, options));
         let result;
         try {
             result = await use(held);
@@ -192,6 +234,21 @@ export class VLMeta {
             found.push([name, await this.get(name, options)]);
         return found;
     }
+}
+function pause(ms, signal) {
+    return new Promise((resolve, reject) => {
+        if (signal?.aborted)
+            return reject(signal.reason);
+        const leave = () => {
+            clearTimeout(timer);
+            reject(signal.reason);
+        };
+        const timer = setTimeout(() => {
+            signal?.removeEventListener('abort', leave);
+            resolve();
+        }, ms);
+        signal?.addEventListener('abort', leave, { once: true });
+    });
 }
 /** A request of `container_read` or `container_write`. */
 function packed(handle, what, numbers, rest) {

@@ -1,24 +1,28 @@
 // Opening and making containers.
 import { Kind } from './abi.js';
-import { Core, json } from './container.js';
+import { Core, fileOf, json } from './container.js';
 import { InvalidError } from './errors.js';
 import { NDArray, SChunk, bytesOf } from './frame.js';
 import { DictStore, EmbedStore, TreeStore, opened } from './key-store.js';
 import { numpyCode } from './numpy.js';
 import { integers } from './request.js';
-import { objectAt } from './store.js';
-const filters = { nofilter: 0, shuffle: 1, bitshuffle: 2, delta: 3, trunc_prec: 4, bytedelta: 35 };
-function isFile(source) {
-    return typeof source === 'object' && 'files' in source;
-}
+import { objectIn } from './store.js';
+import { how, modes, packing } from './writing.js';
 /** Opens a container. */
 export async function openContainer(gridhold, source, options) {
+    options.signal?.throwIfAborted();
     const { recipe, name, release } = place(gridhold, source, options);
-    const core = await Core.open(gridhold, name, async () => ({ kind: Kind.containerOpen, request: json(recipe) }), release);
+    let { repair = false } = options; // the first time only
+    const opening = async () => {
+        const request = json({ ...recipe, repair });
+        repair = false;
+        return { kind: Kind.containerOpen, request };
+    };
+    const core = await Core.open(gridhold, name, opening, release, options.signal);
     if (options.key === undefined)
         return opened(core);
     try {
-        const leaf = await core.leaf(options.key.startsWith('/') ? options.key : `/${options.key}`);
+        const leaf = await core.leaf(options.key.startsWith('/') ? options.key : `/${options.key}`, false, options);
         leaf.keep(core);
         return opened(leaf);
     }
@@ -28,25 +32,21 @@ export async function openContainer(gridhold, source, options) {
     }
 }
 function place(gridhold, source, options) {
-    const { mode = 'r' } = options;
-    if (isFile(source)) {
-        const fs = gridhold.systems.acquire(source.files);
+    const { mode = 'r', path } = options;
+    const file = path === undefined ? fileOf(source) : undefined;
+    if (file !== undefined) {
+        const fs = gridhold.systems.acquire(file.files);
         return {
-            recipe: { fs, name: source.name, write: mode === 'a', ...how(options) },
-            name: source.name,
+            recipe: { fs, name: file.name, write: mode === 'a', ...how(options) },
+            name: file.name,
             release: () => gridhold.systems.release(fs),
         };
     }
-    if (mode !== 'r')
+    if (mode !== 'r' || options.repair)
         throw new InvalidError('objects of a store are only read');
-    let name = options.path;
-    if (typeof source === 'string' && name === undefined) {
-        ({ store: source, key: name } = objectAt(source));
-    }
-    if (!name)
-        throw new InvalidError('a container in a store has a path there');
-    const { store, release } = gridhold.acquire(source);
-    return { recipe: { store, name }, name, release };
+    const object = objectIn(source, path);
+    const { store, release } = gridhold.acquire(object.store);
+    return { recipe: { store, name: object.key }, name: object.key, release };
 }
 /** Makes an array. */
 export async function createArray(gridhold, target, options) {
@@ -65,14 +65,15 @@ export async function createStore(gridhold, target, options) {
     const { kind, threshold = 0 } = options;
     return opened(await create(gridhold, target, { kind, threshold }, options));
 }
-async function create(gridhold, target, spec, options) {
-    if (!isFile(target))
+async function create(gridhold, where, spec, options) {
+    options.signal?.throwIfAborted();
+    const target = fileOf(where);
+    if (target === undefined)
         throw new InvalidError('containers are made in files');
-    const { mode = 'x', contiguous = true } = options;
+    const { mode = 'x', contiguous = true, checksums = false } = options;
     const fs = gridhold.systems.acquire(target.files);
     const recipe = { fs, name: target.name, ...how(options) };
-    const modes = { x: {}, w: { replace: true }, a: { or_open: true } };
-    const text = json({ ...spec, ...packing(options.cparams), ...recipe, ...modes[mode], sparse: !contiguous });
+    const text = json({ ...spec, ...packing(options.cparams), ...recipe, ...modes[mode], sparse: !contiguous, checksums });
     const data = options.data === undefined ? new Uint8Array() : bytesOf(options.data);
     const request = new Uint8Array(4 + text.length + data.length);
     new DataView(request.buffer).setUint32(0, text.length, true);
@@ -84,28 +85,5 @@ async function create(gridhold, target, spec, options) {
             return { kind: Kind.containerOpen, request: json({ ...recipe, write: true }) };
         made = true;
         return { kind: Kind.containerCreate, request };
-    }, () => gridhold.systems.release(fs));
-}
-/** The part of a request that says how to write and lock. */
-function how({ durability = 'close', locking, lockTimeout = 0, lockNetwork = false }) {
-    const said = { true: 'always', false: 'never', if_possible: 'if_possible' }[`${locking ?? lockingOf()}`];
-    if (said === undefined)
-        throw new InvalidError(`locking: ${locking}: true, false or 'if_possible' is needed`);
-    integers('lockTimeout', [lockTimeout]);
-    return { durability, locking: said, lock_timeout_ms: lockTimeout, lock_network: lockNetwork };
-}
-/** What the environment asks for, as python-blosc2 reads it. */
-function lockingOf() {
-    const { process } = globalThis;
-    return ['', '0'].includes(process?.env?.BLOSC_LOCKING ?? '') ? false : 'if_possible';
-}
-/** `cparams` as the core has them. */
-function packing(cparams) {
-    if (cparams === undefined)
-        return {};
-    const { codec = 'zstd', clevel = 5, filters: names = ['shuffle'], filtersMeta = [] } = cparams;
-    // One filter goes last, as the peer's do.
-    const all = [...Array(Math.max(0, 6 - names.length)).fill('nofilter'), ...names];
-    const metas = [...Array(Math.max(0, 6 - names.length)).fill(0), ...filtersMeta];
-    return { codec, level: clevel, filters: all.map((name, i) => [filters[name], metas[i] ?? 0]) };
+    }, () => gridhold.systems.release(fs), options.signal);
 }

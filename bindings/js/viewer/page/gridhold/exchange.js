@@ -1,32 +1,43 @@
 // HTTP exchanges of an instance, by the platform's fetch or the caller's.
 import { Fetch, FETCH_CUT } from './abi.js';
 import { GridholdError, IOError } from './errors.js';
+import { PageFetch, discard, isAbroad, pageOrigin } from './page-fetch.js';
 /** Thrown by a continuation that finds its token released: nothing may be written any more. */
 export class Released extends Error {
 }
 export class Exchanges {
     #memory;
     #fetch;
+    #page;
     constructor(memory, fetch) {
         this.#memory = memory;
-        this.#fetch = fetch;
+        // Called as a plain function, whatever `this` it has.
+        this.#fetch = async (url, init) => {
+            const response = await fetch(url, init);
+            if (response.url !== '' && new URL(response.url).protocol !== new URL(url).protocol) {
+                discard(response);
+                throw new IOError(`${url}: redirected to another scheme`, { item: url });
+            }
+            return response;
+        };
+        if (pageOrigin() !== undefined)
+            this.#page = new PageFetch(this.#fetch);
     }
     /** `fetch`: answers the length of the body. `check` throws Released when nothing may be written any more. */
     async make(req, signal, check) {
-        const fetch = this.#fetch; // called as a plain function, whatever `this` it has
         const v = this.#memory.view();
         const text = (at) => this.#memory.text(v.getUint32(req + at, true), v.getUint32(req + at + 4, true));
         const url = text(Fetch.url);
-        const headers = text(Fetch.header)
-            .split('\r\n')
-            .filter((line) => line !== '')
-            .map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1).trim()]);
+        const headers = new Headers();
+        for (const line of text(Fetch.header).split('\r\n')) {
+            const colon = line.indexOf(':');
+            if (colon > 0)
+                headers.append(line.slice(0, colon), line.slice(colon + 1).trim());
+        }
         try {
-            const response = await fetch(url, { method: text(Fetch.method), headers, signal });
+            const init = { method: text(Fetch.method), signal };
+            const response = await (this.#page?.fetch(url, init, headers) ?? this.#fetch(url, { ...init, headers }));
             check();
-            if (response.url !== '' && new URL(response.url).protocol !== new URL(url).protocol) {
-                throw new IOError(`${url}: redirected to another scheme`, { item: url });
-            }
             const { length, cut } = await this.#body(response, req, check);
             const w = this.#memory.view();
             w.setUint32(req + Fetch.status, response.status, true);
@@ -90,8 +101,7 @@ export function reason(thrown) {
 }
 /** A browser does not tell a dead line from a refusal by the cross-origin rules, so both are named. */
 function crossOrigin(url) {
-    const origin = globalThis.location?.origin;
-    if (origin === undefined || origin === new URL(url).origin)
+    if (!isAbroad(url))
         return '';
     return ' (or the server does not allow this page to read it: cross-origin rules)';
 }

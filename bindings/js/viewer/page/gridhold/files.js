@@ -1,15 +1,29 @@
 // The files that an instance has open, and its imports that are about files.
-// They answer at once: whoever lends a file system lets its calls block.
+// They answer at once where the file system does, whose calls may block.
 import { Code, Path, Stat } from './abi.js';
-import { ClosedError, InvalidError, LimitError, ReadOnlyError } from './errors.js';
+import { ClosedError, IOError, InvalidError, LimitError, ReadOnlyError } from './errors.js';
 /** Bits of `open`. */
 export const OPEN = { read: 1, write: 2, create: 4, exclusive: 8, truncate: 16 };
+/** An answer that is to come; `give` then lays it where it is wanted, and counts it. */
+export class Later {
+    value;
+    give;
+    constructor(value, give) {
+        this.value = value;
+        this.give = give;
+    }
+}
+function step(value, give) {
+    return value instanceof Promise ? new Later(value, give) : give(value);
+}
+const nothing = () => 0;
 /** The imports of one instance about files. */
 export class Files {
     #memory;
     #system;
     #open = new Map();
     #last = 0;
+    #closed = false;
     constructor(memory, system) {
         this.#memory = memory;
         this.#system = system;
@@ -20,71 +34,83 @@ export class Files {
     }
     /** Closes all: the instance is dead. */
     close() {
-        for (const { file } of this.#open.values()) {
-            try {
-                file.close();
-            }
-            catch {
-                // nobody is left to be told
-            }
-        }
+        this.#closed = true;
+        for (const { file } of this.#open.values())
+            quietly(file);
         this.#open.clear();
     }
     /** The imports, which may throw; arguments after the token. */
     imports() {
-        const none = (does) => {
-            does();
-            return 0;
-        };
         return {
             open: (req, into) => {
                 const { system, name, flags } = this.#path(req);
-                const file = system.open(name, flags);
-                this.#open.set(++this.#last, { file, write: (flags & OPEN.write) !== 0 });
-                this.#memory.view().setUint32(into + Stat.id, this.#last, true);
-                return 0;
+                return step(this.#kept(system.open(name, flags)), (file) => {
+                    this.#open.set(++this.#last, { file, write: (flags & OPEN.write) !== 0 });
+                    this.#memory.view().setUint32((into >>> 0) + Stat.id, this.#last, true);
+                    return 0;
+                });
             },
-            stat: (req, into) => none(() => {
+            stat: (req, into) => {
                 const { system, name } = this.#path(req);
-                this.#putStat(into, system.stat(name));
-            }),
-            rename: (req) => none(() => {
+                return step(system.stat(name), (stat) => this.#putStat(into, stat));
+            },
+            rename: (req) => {
                 const { system, name, to, flags } = this.#path(req);
-                system.rename(name, to, (flags & 1) === 0);
-            }),
-            remove: (req) => none(() => {
-                const { system, name } = this.#path(req);
-                system.remove(name);
-            }),
-            mkdir: (req) => none(() => {
-                const { system, name } = this.#path(req);
-                system.mkdir(name);
-            }),
-            list_dir: (req, into) => this.#listDir(req, into),
-            sync_dir: (req) => none(() => {
-                const { system, name } = this.#path(req);
-                system.syncDir(name);
-            }),
-            statfs: (req, into) => this.#statFS(req, into >>> 0),
-            stat_file: (id, into) => none(() => this.#putStat(into, this.#file(id).stat())),
-            read_at: (id, lo, hi, ptr, n) => this.#file(id).readAt(this.#memory.bytes(ptr >>> 0, n >>> 0), offset(lo, hi)),
-            write_at: (id, lo, hi, ptr, n) => {
-                this.#file(id, true).writeAt(this.#memory.bytes(ptr >>> 0, n >>> 0), offset(lo, hi));
-                return n;
+                return step(system.rename(name, to, (flags & 1) === 0), nothing);
             },
-            truncate: (id, lo, hi) => none(() => this.#file(id, true).truncate(offset(lo, hi))),
-            sync: (id) => none(() => this.#file(id).sync()),
-            close: (id) => none(() => {
+            remove: (req) => {
+                const { system, name } = this.#path(req);
+                return step(system.remove(name), nothing);
+            },
+            mkdir: (req) => {
+                const { system, name } = this.#path(req);
+                return step(system.mkdir(name), nothing);
+            },
+            list_dir: (req, into) => {
+                const { system, name, buf, cap } = this.#path(req);
+                return step(system.names(name), (names) => this.#putNames(names, buf, cap, into >>> 0));
+            },
+            sync_dir: (req) => {
+                const { system, name } = this.#path(req);
+                return step(system.syncDir(name), nothing);
+            },
+            statfs: (req, into) => {
+                const { system, name, buf, cap } = this.#path(req);
+                return step(system.free(name), (free) => this.#putSpace(free, system.kind?.(name), buf, cap, into >>> 0));
+            },
+            stat_file: (id, into) => step(this.#file(id).stat(), (stat) => this.#putStat(into, stat)),
+            read_at: (id, lo, hi, ptr, n) => {
+                const read = this.#file(id).readAt(this.#memory.bytes(ptr >>> 0, n >>> 0), offset(lo, hi));
+                return read instanceof Promise ? new Later(read, (bytes) => this.#put(bytes, ptr >>> 0, n >>> 0)) : read;
+            },
+            write_at: (id, lo, hi, ptr, n) => step(this.#file(id, true).writeAt(this.#memory.bytes(ptr >>> 0, n >>> 0), offset(lo, hi)), () => n),
+            truncate: (id, lo, hi) => step(this.#file(id, true).truncate(offset(lo, hi)), nothing),
+            sync: (id) => step(this.#file(id).sync(), nothing),
+            close: (id) => {
                 const file = this.#file(id);
                 this.#open.delete(id >>> 0);
-                file.close();
-            }),
+                return step(file.close(), nothing);
+            },
+            lock_range: (id, lo, hi, mode) => {
+                const file = this.#file(id);
+                return file.lockRange === undefined ? Code.Unsupported : step(file.lockRange((BigInt(hi >>> 0) << 32n) | BigInt(lo >>> 0), mode), nothing);
+            },
             // Neither Node nor a browser has calls for these.
             allocate: () => Code.Unsupported,
             punch: () => Code.Unsupported,
-            lock_range: () => Code.Unsupported,
             copy: () => Code.Unsupported, // the guest copies by itself
         };
+    }
+    /** A file that opens only after the instance has died is closed. */
+    #kept(opening) {
+        if (!(opening instanceof Promise))
+            return opening;
+        return opening.then((file) => {
+            if (!this.#closed)
+                return file;
+            quietly(file);
+            throw new ClosedError('file: closed');
+        });
     }
     #path(at) {
         const req = at >>> 0;
@@ -106,13 +132,18 @@ export class Files {
             throw new ReadOnlyError('file: not open for writing');
         return open.file;
     }
-    #listDir(req, into) {
-        const { system, name, buf, cap } = this.#path(req);
-        const names = system.names(name).map((each) => new TextEncoder().encode(each));
+    #put(bytes, ptr, most) {
+        if (bytes.length > most)
+            throw new IOError('file: more bytes than were asked for');
+        this.#memory.bytes(ptr, bytes.length).set(bytes);
+        return bytes.length;
+    }
+    #putNames(found, buf, cap, into) {
+        const names = found.map((each) => new TextEncoder().encode(each));
         const size = names.reduce((sum, each) => sum + 4 + each.length, 0);
         const v = this.#memory.view();
         if (size > cap) {
-            v.setBigInt64((into >>> 0) + Stat.size, BigInt(size), true);
+            v.setBigInt64(into + Stat.size, BigInt(size), true);
             return Code.TooSmall;
         }
         let at = buf;
@@ -123,13 +154,11 @@ export class Files {
         }
         return size;
     }
-    #statFS(req, into) {
-        const { system, name, buf, cap } = this.#path(req);
-        const kind = system.kind?.(name) ?? { name: '', network: false };
-        const { written } = new TextEncoder().encodeInto(kind.name, this.#memory.bytes(buf, cap));
+    #putSpace(free, kind, buf, cap, into) {
+        const { written } = new TextEncoder().encodeInto(kind?.name ?? '', this.#memory.bytes(buf, cap));
         const v = this.#memory.view();
-        v.setBigInt64(into + Stat.size, BigInt(system.free(name)), true);
-        v.setUint32(into + Stat.kind, kind.network ? Stat.isNetwork : 0, true);
+        v.setBigInt64(into + Stat.size, BigInt(free), true);
+        v.setUint32(into + Stat.kind, kind?.network ? Stat.isNetwork : 0, true);
         return written;
     }
     #putStat(into, s) {
@@ -137,6 +166,16 @@ export class Files {
         const numbers = [s.size, s.mtimeNs, s.ctimeNs, s.allocated, s.dev, s.ino, s.links];
         numbers.forEach((n, i) => v.setBigInt64((into >>> 0) + 8 * i, BigInt.asIntN(64, n), true));
         v.setUint32((into >>> 0) + Stat.kind, s.directory ? Stat.isDirectory : Stat.isFile, true);
+        return 0;
+    }
+}
+/** Closes a file of which nobody is left to be told. */
+function quietly(file) {
+    try {
+        Promise.resolve(file.close()).catch(() => { });
+    }
+    catch {
+        // as above
     }
 }
 /** Puts two halves together. Throws LimitError beyond 2^53, where numbers of JavaScript are no longer exact. */

@@ -1,6 +1,7 @@
 // Sequences and arrays in Blosc2 frames, by the names of python-blosc2.
 import { ContainerRead, ContainerWrite } from './abi.js';
 import { Container } from './container.js';
+import { copying } from './writing.js';
 import { InvalidError } from './errors.js';
 import { numpyType } from './numpy.js';
 import { integers } from './request.js';
@@ -39,9 +40,33 @@ export class Frame extends Container {
     toCframe(options) {
         return this.core.read(ContainerRead.frame, [], options);
     }
+    /** The decoded bytes of all chunks in turn. */
+    async *iterChunks(options) {
+        for (let i = 0; i < this.nchunks; i++)
+            yield await this.decompressChunk(i, options);
+    }
+    /**
+     * A copy that is open: in a file, or without one in the instance's memory, with which it goes. Metalayers come along;
+     * what is not said is as it is here. Rejects with ExistsError.
+     */
+    async copy(target, options = {}) {
+        const { deed, name, release, again } = copying(this.core, target, options);
+        return this.like(await this.core.made(deed, options, name, release, again));
+    }
+    /** Keeps a CRC-32C of each chunk in a metalayer, for `verify`, or no longer; python-blosc2 minds neither. */
+    keepChecksums(keep = true, options) {
+        return this.core.change({ do: 'checksums', keep }, options);
+    }
+    /**
+     * Puts back the state that this handle last saw, where another program has written an old header over it. Rejects with
+     * NotFoundError where it found no such thing, StaleError where the bytes do not allow it.
+     */
+    repair(options) {
+        return this.core.change({ do: 'repair' }, options);
+    }
     /** Writes it anew without what changes have left behind. */
     async compact(options) {
-        await this.core.do({ do: 'compact' }, options);
+        await this.core.change({ do: 'compact' }, options);
     }
 }
 /** A sequence of items in chunks. */
@@ -117,12 +142,32 @@ export class NDArray extends Frame {
     resize(shape, options) {
         return this.core.write(ContainerWrite.resize, integers('shape', shape), new Uint8Array(), options);
     }
+    /** Takes axes of one item out, those or all. The container is changed, not copied; other handles see a StaleError. */
+    async squeeze(axes, options) {
+        const list = axes === undefined ? [] : places(axes, this.shape.length);
+        if (axes === undefined || list.length > 0)
+            await this.core.change({ do: 'squeeze', axes: list }, options);
+    }
+    /** Puts axes of one item in, at those places of the axes that there are afterwards. As `squeeze` otherwise. */
+    expandDims(axes, options) {
+        const count = typeof axes === 'number' ? 1 : axes.length;
+        return this.core.change({ do: 'expand', axes: places(axes, this.shape.length + count) }, options);
+    }
     #numbers(spans) {
         const { shape } = this;
         if (spans.length > shape.length)
             throw new InvalidError(`slice: ${spans.length} spans for ${shape.length} axes`);
         return shape.flatMap((n, axis) => triple(spans[axis] ?? {}, n));
     }
+}
+/** Axes of `n`, which count from the end below 0. */
+function places(axes, n) {
+    return integers('axes', typeof axes === 'number' ? [axes] : axes).map((axis) => {
+        const at = axis < 0 ? axis + n : axis;
+        if (at < 0 || at >= n)
+            throw new InvalidError(`axes: there is no axis ${axis} of ${n}`);
+        return at;
+    });
 }
 /** Start, stop and step of a span of `n` items, as Python counts them. */
 function triple(span, n) {

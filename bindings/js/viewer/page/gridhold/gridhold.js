@@ -1,17 +1,22 @@
 // The door: loads the guest, keeps one living instance of it, opens things.
 import { Kind } from './abi.js';
 import { GridArray } from './array.js';
+import { fileOf } from './container.js';
 import { createArray, createSChunk, createStore, openContainer, } from './creating.js';
 import { ClosedError, InvalidError, LimitError, StaleError } from './errors.js';
 import { SystemTable } from './files.js';
 import { GridGroup } from './group.js';
 import { Guest } from './guest.js';
-import { Handle } from './handle.js';
+import { Handle, abortable } from './handle.js';
 import { openStack, readTable } from './images.js';
 import { createScratch } from './scratch.js';
+import { codecModule } from './load-options.js';
 import { compile } from './loader.js';
 import { DEFAULT_MEMORY } from './maximum.js';
 import { placeOf } from './index-pack.js';
+import { openMultiscale } from './multiscale.js';
+import { Pool } from './pool.js';
+import { pathOf, platform } from './platform.js';
 import { HttpStore, StoreTable, ZipStore, storeOf } from './store.js';
 import { checkByteOrder } from './values.js';
 export class Gridhold {
@@ -20,6 +25,7 @@ export class Gridhold {
     #outside;
     #guest;
     #starting;
+    #pool;
     #closed = false;
     constructor(module, memory, outside) {
         this.#module = module;
@@ -32,25 +38,50 @@ export class Gridhold {
         const memory = options.memory ?? DEFAULT_MEMORY;
         if (!Number.isSafeInteger(memory) || memory <= 0)
             throw new InvalidError(`memory: ${memory} is not a number of bytes`);
+        const { pool = 0, strict = false } = options;
+        if (!Number.isSafeInteger(pool) || pool < 0 || pool > 64)
+            throw new InvalidError(`pool: ${pool} is not from 0 to 64`, { item: 'pool' });
+        const lent = strict ? undefined : codecModule(options.codecs);
+        if (pool > 0 && !strict && options.codecs !== undefined && lent === undefined) {
+            throw new InvalidError('codecs: workers take those of a module, named by its URL', { item: 'codecs' });
+        }
         const module = await compile(options.wasm, memory);
         const gridhold = new Gridhold(module, memory, {
             stores: new StoreTable(),
             systems: new SystemTable(),
             // Called as a plain function: the platform's fetch refuses any other `this`.
             fetch: options.fetch ?? ((input, init) => fetch(input, init)),
-            codecs: options.strict ? {} : (options.codecs ?? {}),
+            codecs: strict ? {} : lent === undefined ? (options.codecs ?? {}) : (await import(lent)),
             log: options.log ?? (() => { }),
         });
         await gridhold.guest();
+        if (pool > 0) {
+            const start = { module, memory, codecs: lent, fetches: options.fetch !== undefined };
+            try {
+                gridhold.#pool = await Pool.start(pool, start, gridhold.#outside);
+            }
+            catch (error) {
+                gridhold.close();
+                throw error;
+            }
+        }
         return gridhold;
     }
     /** Compiles a guest, to be sent to workers and given to `load` there. */
     static compile(options = {}) {
         return compile(options.wasm, options.memory ?? DEFAULT_MEMORY);
     }
-    /** Size of the instance's memory now, in bytes. */
+    /** Size of the memory of all instances now, in bytes. */
     get memorySize() {
-        return this.#guest?.memorySize ?? 0;
+        return (this.#guest?.memorySize ?? 0) + (this.#pool?.memorySize ?? 0);
+    }
+    /** @internal How many instances read arrays. */
+    get readers() {
+        return this.#pool?.size ?? 1;
+    }
+    /** @internal The instance that reads a shard; without one, any. */
+    reader(shard) {
+        return this.#pool === undefined ? this.guest() : this.#pool.runner(shard);
     }
     /** Opens an array. Rejects with NotFoundError, CorruptError, UnsupportedError, InvalidError where it is a group. */
     openArray(source, options = {}) {
@@ -64,6 +95,13 @@ export class Gridhold {
     open(source, options = {}) {
         return this.#open(source, 'any', options);
     }
+    /**
+     * Opens the levels of an OME-Zarr pyramid (0.4 and 0.5). Errors as of `openGroup`; rejects with InvalidError where the
+     * group has none.
+     */
+    openMultiscale(source, options = {}) {
+        return openMultiscale(this, source, options);
+    }
     /** All nodes below a group. Needs a store that can list, or consolidated metadata. */
     list(source, options = {}) {
         return this.#ask(Kind.list, source, options);
@@ -73,8 +111,8 @@ export class Gridhold {
         return this.#ask(Kind.verify, source, options);
     }
     /**
-     * Opens a Blosc2 container: by its URL; as an object of a store, whose name `path` is; or as a file, see `containerFile`
-     * of the subpath for Node. Rejects with NotFoundError, CorruptError, UnsupportedError, LimitError.
+     * Opens a Blosc2 container: by its URL; as an object of a store, whose name `path` is; a `File` that a user chose; or in
+     * Node by its path (`containerFile` of the subpath says more). Rejects with NotFoundError, CorruptError, UnsupportedError, LimitError.
      */
     async openContainer(source, options = {}) {
         return openContainer(this, source, options);
@@ -92,8 +130,8 @@ export class Gridhold {
         return createStore(this, target, options);
     }
     /**
-     * Opens an MRC file: by its URL; as an object of a store, whose name `path` is; or as a file, see `containerFile` of the
-     * subpath for Node. Rejects with NotFoundError, CorruptError, UnsupportedError.
+     * Opens an MRC file: by its URL; as an object of a store, whose name `path` is; a `File` that a user chose; or in Node by
+     * its path. Rejects with NotFoundError, CorruptError, UnsupportedError.
      */
     async openStack(source, options = {}) {
         return openStack(this, source, options);
@@ -103,18 +141,22 @@ export class Gridhold {
         return readTable(this, source, options);
     }
     /**
-     * Makes a scratch in the instance's memory, of which it may take half: images of `files` are read once, in runs of
-     * `runLength`, as far as `maxSize` bytes go. Rejects with InvalidError where there is nothing to hold.
+     * Makes a scratch: images of `files` are read once, in runs of `runLength`, as far as `maxSize` bytes go. It is in the
+     * instance's memory, of which it may take half, or in a file of `originPrivate`, where it is found again. Rejects with
+     * InvalidError where there is nothing to hold.
      */
-    async createHostImageScratch(locations, runLength, maxSize, files) {
-        return createScratch(this, undefined, locations, runLength, files, { maxSize });
+    async createHostImageScratch(locations, runLength, maxSize, files, { file, signal } = {}) {
+        return createScratch(this, file, locations, runLength, files, { maxSize, signal, readOnly: false });
     }
     /**
      * Opens a scratch file that other programs make and fill, for reading. What is not there yet is read from `files`.
      * Rejects with NotFoundError where there is no scratch of these locations and run length.
      */
     async openImageScratch(source, locations, runLength, files, options = {}) {
-        return createScratch(this, source, locations, runLength, files, options);
+        const file = fileOf(source);
+        if (file === undefined)
+            throw new InvalidError('a scratch is a file');
+        return createScratch(this, file, locations, runLength, files, { ...options, readOnly: true });
     }
     /** @internal The file systems that are lent. */
     get systems() {
@@ -124,6 +166,8 @@ export class Gridhold {
     close() {
         this.#closed = true;
         this.#guest?.close();
+        this.#guest = undefined;
+        this.#pool?.close();
     }
     [Symbol.dispose]() {
         this.close();
@@ -194,6 +238,9 @@ export class Gridhold {
     }
     /** @internal A source as the guest is told of it, kept in the table until it is released. */
     acquire(source) {
+        const path = pathOf(source);
+        if (path !== undefined)
+            return this.#directory(path);
         const store = storeOf(source);
         if (store instanceof ZipStore) {
             const inner = this.acquire(store.store);
@@ -210,21 +257,21 @@ export class Gridhold {
         const id = stores.acquire(store);
         return { store: { kind: 'host', id }, release: () => stores.release(id) };
     }
+    /** A directory by its path; a file is an archive. */
+    #directory(path) {
+        const { stores } = this.#outside;
+        const archive = /\.(zip|ozx)$/i.test(path) ? /^(.*?)([^/\\]+)$/.exec(path) : null;
+        const store = platform.directory(archive === null ? path : archive[1] || '.');
+        const id = stores.acquire(store);
+        const release = () => {
+            stores.release(id);
+            store.close();
+        };
+        return { store: { kind: 'host', id, ...(archive === null ? {} : { zip: archive[2] }) }, release };
+    }
 }
 function json(value) {
     return new TextEncoder().encode(JSON.stringify(value));
-}
-/** Waits for what others may wait for too, until the signal. */
-function abortable(promise, signal) {
-    if (signal === undefined || !(promise instanceof Promise))
-        return promise;
-    return new Promise((resolve, reject) => {
-        const leave = () => reject(signal.reason);
-        if (signal.aborted)
-            leave();
-        signal.addEventListener('abort', leave, { once: true });
-        promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', leave));
-    });
 }
 /** JSON numbers are exact up to 2^53; an array that reaches further is refused. */
 function checkShapes(info) {

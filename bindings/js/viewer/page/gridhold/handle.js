@@ -12,7 +12,7 @@ export class Handle {
     constructor(what, recipe, release = () => { }) {
         this.#what = what;
         this.#recipe = recipe;
-        this.#slot = { guest: undefined, id: 0, closed: false, release };
+        this.#slot = { made: new Map(), closed: false, release };
     }
     /** Closes the thing when `owner` is garbage. */
     ownedBy(owner) {
@@ -20,44 +20,46 @@ export class Handle {
     }
     /** Its number on an instance, at once where it is there already. Throws or rejects with ClosedError after `close`. */
     on(guest) {
-        const slot = this.#slot;
-        if (slot.closed)
+        const { made, closed } = this.#slot;
+        if (closed)
             throw new ClosedError(`${this.#what}: closed`);
-        if (slot.guest === guest)
-            return slot.id;
-        slot.guest = guest;
-        const made = this.#recipe(guest);
-        slot.id = made;
-        made.then((id) => {
-            if (slot.id === made)
-                slot.id = id;
+        const there = made.get(guest);
+        if (there !== undefined)
+            return there;
+        for (const other of made.keys())
+            if (!other.usable)
+                made.delete(other);
+        const making = this.#recipe(guest);
+        made.set(guest, making);
+        making.then((id) => {
+            if (made.get(guest) === making)
+                made.set(guest, id);
         }, () => {
-            if (slot.id === made)
-                slot.guest = undefined; // the next caller tries again
+            if (made.get(guest) === making)
+                made.delete(guest); // the next caller tries again
         });
-        return made;
+        return making;
+    }
+    /** The instances where it is. */
+    get guests() {
+        return [...this.#slot.made.keys()].filter((guest) => guest.usable);
     }
     get closed() {
         return this.#slot.closed;
     }
     /** Closes it and waits for that. */
     async closeNow() {
-        const slot = this.#slot;
-        forgotten.unregister(slot);
-        slot.closed = true;
-        const { guest, id } = slot;
+        forgotten.unregister(this.#slot);
+        this.#slot.closed = true;
         try {
-            const request = new Uint8Array(4);
-            new DataView(request.buffer).setUint32(0, await id, true);
-            if (guest?.usable)
-                await guest.run(Kind.close, request);
+            await ending(this.#slot);
         }
         catch (error) {
             if (!(error instanceof ClosedError))
                 throw error; // it was closed with what it lies in
         }
         finally {
-            slot.release();
+            this.#slot.release();
         }
     }
     /** Twice is fine. */
@@ -70,12 +72,27 @@ function close(slot) {
     if (slot.closed)
         return;
     slot.closed = true;
-    const { guest, id } = slot;
-    const done = async () => {
+    // Whatever fails here, the thing is gone: its instance is, or it was never made.
+    ending(slot).catch(() => { }).finally(slot.release);
+}
+/** Closes it wherever it is. */
+async function ending(slot) {
+    await Promise.all([...slot.made].map(async ([guest, id]) => {
         const request = new Uint8Array(4);
         new DataView(request.buffer).setUint32(0, await id, true);
-        await guest?.run(Kind.close, request);
-    };
-    // Whatever fails here, the thing is gone: its instance is, or it was never made.
-    done().catch(() => { }).finally(slot.release);
+        if (guest.usable)
+            await guest.run(Kind.close, request);
+    }));
+}
+/** Waits for what others may wait for too, until the signal. */
+export function abortable(promise, signal) {
+    if (signal === undefined || !(promise instanceof Promise))
+        return promise;
+    return new Promise((resolve, reject) => {
+        const leave = () => reject(signal.reason);
+        if (signal.aborted)
+            leave();
+        signal.addEventListener('abort', leave, { once: true });
+        promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', leave));
+    });
 }

@@ -1,31 +1,23 @@
 // Files of images, the tables that point at them, and scratches of them.
 import { Kind } from './abi.js';
-import { json } from './container.js';
+import { fileOf, json } from './container.js';
 import { dataType } from './dtype.js';
-import { CorruptError, InvalidError, LimitError, OutOfRangeError, StaleError, errorOf } from './errors.js';
-import { Handle } from './handle.js';
+import { CorruptError, LimitError, OutOfRangeError, StaleError, errorOf } from './errors.js';
+import { Handle, abortable } from './handle.js';
 import { integers, packed } from './request.js';
-import { httpStore } from './store.js';
+import { objectIn } from './store.js';
 import { ndArray } from './values.js';
 const ROW = 48;
 /** @internal */
 export function imagePlace(gridhold, source, path) {
-    if (typeof source === 'object' && 'files' in source) {
-        const fs = gridhold.systems.acquire(source.files);
-        return { where: { fs }, name: path ?? source.name, release: () => gridhold.systems.release(fs) };
+    const file = fileOf(source);
+    if (file !== undefined && (path === undefined || file === source)) {
+        const fs = gridhold.systems.acquire(file.files);
+        return { where: { fs }, name: path ?? file.name, release: () => gridhold.systems.release(fs) };
     }
-    let name = path;
-    if ((typeof source === 'string' || source instanceof URL) && name === undefined) {
-        const url = new URL(source, globalThis.location?.href);
-        const cut = url.pathname.lastIndexOf('/') + 1;
-        name = decodeURIComponent(url.pathname.slice(cut));
-        url.pathname = url.pathname.slice(0, cut);
-        source = httpStore(url.href);
-    }
-    if (!name)
-        throw new InvalidError('images in a store have a path there');
-    const { store, release } = gridhold.acquire(source);
-    return { where: { store }, name, release };
+    const object = objectIn(source, path);
+    const { store, release } = gridhold.acquire(object.store);
+    return { where: { store }, name: object.key, release };
 }
 /** Pixels as values: pairs of int16, which have no type of their own, lie as re, im. */
 export function pixels(bytes, shape, dtype) {
@@ -99,8 +91,7 @@ export async function openStack(gridhold, source, options) {
         return reply.object;
     }, release);
     try {
-        await handle.on(await gridhold.guest());
-        options.signal?.throwIfAborted();
+        await abortable(handle.on(await gridhold.guest()), options.signal);
         const info = JSON.parse(first);
         if (![...info.shape, info.images].every(Number.isSafeInteger))
             throw new LimitError(`${name}: a shape beyond 2^53`, { item: name });

@@ -8,7 +8,7 @@
 import { Code, Info, List, PENDING, Range, Read } from './abi.js';
 import { openCodec } from './codecs.js';
 import { Exchanges, Released, reason } from './exchange.js';
-import { Files } from './files.js';
+import { Files, Later } from './files.js';
 import { GridholdError, IOError, InternalError, InvalidError, LimitError, StaleError, UnsupportedError } from './errors.js';
 import { Locks } from './locks.js';
 const FAILURES_KEPT = 256;
@@ -59,7 +59,10 @@ export class Io {
     #fileImports() {
         const imports = {};
         for (const [name, call] of Object.entries(this.files.imports())) {
-            imports[name] = (token, ...args) => this.#now(token, () => call(...args));
+            imports[name] = (token, ...args) => this.#now(token, () => {
+                const answer = call(...args);
+                return answer instanceof Later ? this.#awaited(token, answer) : answer;
+            });
         }
         return imports;
     }
@@ -88,6 +91,14 @@ export class Io {
         this.#pending.set(token, p);
         this.#later.push(() => void this.#perform(p));
         return PENDING;
+    }
+    #awaited(token, { value, give }) {
+        value.catch(() => { }); // whoever has left does not hear of it
+        return this.#ask(token, async (p) => {
+            const answer = await value;
+            this.#check(p);
+            return give(answer);
+        });
     }
     async #perform(p) {
         if (this.#pending.get(p.token) !== p)

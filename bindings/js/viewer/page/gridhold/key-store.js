@@ -11,8 +11,8 @@ export class KeyStore extends Container {
         return this.core.do({ do: 'keys' }, options);
     }
     /** Opens what lies under a key; it is closed with the store. Rejects with NotFoundError. */
-    async get(key) {
-        return opened(await this.core.leaf(rooted(key)));
+    async get(key, options) {
+        return opened(await this.core.leaf(rooted(key), false, options));
     }
     /** Stores a copy of a frame. */
     async put(key, frame, { signal } = {}) {
@@ -49,10 +49,10 @@ export class TreeStore extends DictStore {
         return this.core.do({ do: 'children', key: rooted(path) }, options);
     }
     /** The metadata of a node; none if it has none. */
-    async getVlmeta(path = '/') {
+    async getVlmeta(path = '/', options) {
         let leaf;
         try {
-            leaf = await this.core.leaf(rooted(path), true);
+            leaf = await this.core.leaf(rooted(path), true, options);
         }
         catch (error) {
             if (error instanceof NotFoundError)
@@ -61,7 +61,7 @@ export class TreeStore extends DictStore {
         }
         const found = {};
         for (const name of leaf.state.vlmeta)
-            found[name] = decode(await leaf.read(ContainerRead.vlmeta, [], {}, name));
+            found[name] = decode(await leaf.read(ContainerRead.vlmeta, [], options, name));
         await leaf.close();
         return found;
     }

@@ -1,8 +1,7 @@
 // From whatever names the guest to a compiled module.
 import { IOError, InvalidError } from './errors.js';
 import { withMemoryMaximum } from './maximum.js';
-/** What Node adds: fetch does not read files there. */
-export const platform = {};
+import { platform } from './platform.js';
 /** The guest that comes with the package. */
 const shipped = new URL('./gridhold.wasm', import.meta.url);
 /**

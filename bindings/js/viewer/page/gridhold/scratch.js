@@ -1,9 +1,11 @@
 // Copies of the images that a program goes back to.
 import { Kind } from './abi.js';
 import { json } from './container.js';
-import { InvalidError, OutOfRangeError } from './errors.js';
-import { Handle } from './handle.js';
+import { batchesOf } from './epochs.js';
+import { InvalidError, OutOfRangeError, UnsupportedError } from './errors.js';
+import { Handle, abortable } from './handle.js';
 import { imagePlace, pixels } from './images.js';
+import { cutPatches } from './patches.js';
 import { integers } from './request.js';
 /** Reads `INDEX@PATH`, with the index from 1, or a path alone. Throws InvalidError. */
 export function parseLocation(text) {
@@ -58,6 +60,37 @@ export class ImageScratch {
         const { bytes } = await guest.run(Kind.scratchRead, request, options.signal);
         return pixels(bytes, [wanted.length, ...like.shape], like.dtype);
     }
+    /** One epoch: batches of images, and of their places in `locations`. The next batch is read while the caller is at one. */
+    async *batches(locations, batchSize, options = {}) {
+        const read = async (rows) => rows && { rows, images: await this.read(Array.from(rows, (i) => locations[i]), options) };
+        const parts = batchesOf(locations.length, batchSize, options);
+        let ahead = read(parts[0]);
+        for (let i = 1;; i++) {
+            const batch = await ahead;
+            if (batch === undefined)
+                return;
+            ahead = read(parts[i]);
+            ahead.catch(() => { }); // whoever stops early is not told
+            yield batch;
+        }
+    }
+    /**
+     * Patches of one image, or of one volume, each of the shape `extent` around one of the `centres`: a coordinate for each axis, slowest first, also
+     * outside of the image. A patch begins at `centre - floor(extent / 2)`; what of it lies outside is `fill`. The image is read once, whole.
+     *
+     * Rejects with InvalidError for centres or an extent of other axes, UnsupportedError for a `fill` of float16 other than 0 where the engine has none.
+     */
+    async readPatches(at, extent, centres, options = {}) {
+        const { fill = 0 } = options;
+        const image = await this.read([at], options);
+        const outside = new Uint8Array(image.type.itemSize);
+        const pixel = pixels(outside, [1], image.dtype).data;
+        if (fill !== 0 && image.dtype === 'float16' && pixel instanceof Uint16Array)
+            throw new UnsupportedError('no float16 here', { item: at.path });
+        pixel[0] = fill;
+        const shape = at.index === null ? image.shape : image.shape.slice(1);
+        return pixels(cutPatches(image.bytes, shape, extent, centres, outside), [centres.length, ...extent], image.dtype);
+    }
     /** Takes in all images of some files, or of all, as far as there is room. */
     async prefetch(paths, options = {}) {
         for (const path of paths ?? this.#numbers.keys())
@@ -102,7 +135,8 @@ function putImages(into, at, images) {
 }
 /** @internal */
 export async function createScratch(gridhold, file, locations, runLength, files, options) {
-    const { maxSize, verify = 'first' } = options;
+    options.signal?.throwIfAborted();
+    const { maxSize, verify = 'first', readOnly } = options;
     integers('runLength', [runLength, maxSize ?? 0]);
     if (runLength < 1)
         throw new InvalidError('a run has one image at least', { item: 'runLength' });
@@ -114,7 +148,7 @@ export async function createScratch(gridhold, file, locations, runLength, files,
     const from = imagePlace(gridhold, typeof source === 'object' && 'files' in source ? { ...source, name: '' } : source, '.');
     const fs = file === undefined ? 0 : gridhold.systems.acquire(file.files);
     const request = pack(json({
-        where: file === undefined ? 'memory' : 'file', fs, name: file?.name ?? '', read_only: file !== undefined, run_length: runLength,
+        where: file === undefined ? 'memory' : 'file', fs, name: file?.name ?? '', read_only: readOnly, run_length: runLength,
         ...(maxSize === undefined ? {} : { budget: maxSize }), verify, files: { ...from.where, roots },
     }), locations, numbers);
     const handle = new Handle('scratch', async (guest) => (await guest.run(Kind.scratchOpen, request)).object, () => {
@@ -123,7 +157,7 @@ export async function createScratch(gridhold, file, locations, runLength, files,
             gridhold.systems.release(fs);
     });
     try {
-        await handle.on(await gridhold.guest());
+        await abortable(handle.on(await gridhold.guest()), options.signal);
         return new ImageScratch(gridhold, handle, numbers);
     }
     catch (error) {

@@ -1,4 +1,5 @@
 // Where bytes come from.
+import { blobName, blobStore } from './blob-store.js';
 import { InvalidError, UnsupportedError } from './errors.js';
 /** A directory of objects behind a URL. Its rules (ranges, tags, retries, escaping) are the guest's own. */
 export class HttpStore {
@@ -46,10 +47,24 @@ export class ZipStore {
     }
 }
 export function zipStore(where, more) {
+    if (where instanceof Blob)
+        return storeOf(where);
     if (typeof more === 'string')
         return new ZipStore(storeOf(where), more);
     const { store, key } = objectAt(where, more);
     return new ZipStore(store, key);
+}
+/** @internal The object that a source is, or that `path` names in it. Throws InvalidError. */
+export function objectIn(source, path) {
+    if (path !== undefined && path !== '')
+        return { store: source, key: path };
+    if (source instanceof Blob)
+        return { store: blobStore(source), key: blobName(source) };
+    if (typeof source === 'string' && source.startsWith(ZIP))
+        throw new InvalidError('what lies in an archive has a path there', { item: source });
+    if (typeof source === 'string' || source instanceof URL)
+        return objectAt(source);
+    throw new InvalidError('what lies in a store has a path there');
 }
 /** @internal The object that a URL names, as a store and its key there. */
 export function objectAt(where, options) {
@@ -66,6 +81,8 @@ const ZIP = 'zip://';
 export function storeOf(source) {
     if (source instanceof HttpStore || source instanceof ZipStore)
         return source;
+    if (source instanceof Blob)
+        return new ZipStore(blobStore(source), blobName(source));
     if (typeof source === 'string' && source.startsWith(ZIP))
         return zipStore(source.slice(ZIP.length));
     if (typeof source === 'string' || source instanceof URL)

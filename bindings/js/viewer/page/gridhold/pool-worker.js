@@ -1,0 +1,11 @@
+// What a worker of a pool runs, in a page.
+import { serveGuest } from './pool-server.js';
+const scope = globalThis;
+serveGuest({
+    send: (message, transfer = []) => scope.postMessage(message, transfer),
+    listen: (hear) => {
+        scope.onmessage = ({ data }) => hear(data);
+    },
+    end: () => { },
+    hold: () => { },
+});
