@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"runtime"
 
 	"github.com/gridhold/gridhold/host"
 	"github.com/gridhold/gridhold/native/file"
@@ -35,9 +36,11 @@ func native(ctx context.Context, dir string, whole bool) (reader, error) {
 }
 
 // sandboxed reads with the core under wazero, which is lent the codecs of
-// this process.
-func sandboxed(ctx context.Context) (opener, error) {
-	s, err := host.New(ctx, host.Config{})
+// this process: warm reads by the tables that the guest hands over, or each
+// read through the guest, which is how an array is read that is opened with a
+// trace.
+func sandboxed(ctx context.Context, guest bool) (opener, error) {
+	s, err := host.New(ctx, host.Config{Instances: runtime.GOMAXPROCS(0)})
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +52,7 @@ func sandboxed(ctx context.Context) (opener, error) {
 		if err != nil {
 			return nil, err
 		}
-		a, err := s.OpenArray(ctx, st, "", host.OpenOptions{})
+		a, err := s.OpenArray(ctx, st, "", host.OpenOptions{Trace: guest})
 		if err != nil {
 			return nil, err
 		}

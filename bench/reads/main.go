@@ -1,7 +1,7 @@
 // Command reads reads subchunks or whole shards as it is told on standard
 // input.
 //
-//	reads native|wasm DIR
+//	reads native|wasm|guest DIR
 //
 // It is a worker of bench/run.py; bench/README.md has the protocol.
 package main
@@ -26,7 +26,7 @@ type reader func(ctx context.Context, at []int64, buf []byte) ([]byte, error)
 
 func main() {
 	if len(os.Args) != 3 {
-		fmt.Fprintln(os.Stderr, "usage: reads native|wasm DIR")
+		fmt.Fprintln(os.Stderr, "usage: reads native|wasm|guest DIR")
 		os.Exit(2)
 	}
 	if err := serve(context.Background(), os.Args[1], os.Args[2]); err != nil {
@@ -37,9 +37,9 @@ func main() {
 
 func serve(ctx context.Context, engine, dir string) error {
 	open := opener(native)
-	if engine == "wasm" {
+	if engine != "native" {
 		var err error
-		if open, err = sandboxed(ctx); err != nil {
+		if open, err = sandboxed(ctx, engine == "guest"); err != nil {
 			return err
 		}
 	}
