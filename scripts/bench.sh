@@ -8,7 +8,7 @@ if [ ! -d .bench/data ] || [ bench/make_data.py -nt .bench/data ]; then
 	echo "making the data"
 	.bench/venv/bin/python bench/make_data.py .bench/data
 fi
-go build -o .bench/bin/ ./bench/reads ./bench/containers ./bench/sharing ./bench/images
+go build -o .bench/bin/ ./bench/reads ./bench/containers ./bench/sharing ./bench/images ./bench/plugins
 scripts/build-js.sh
 PYTHONPATH=bindings/python/src .bench/venv/bin/python bench/run.py .bench/data .bench "${ROUNDS:-5}"
 PYTHONPATH=bindings/python/src .bench/venv/bin/python bench/startup.py .bench "${ROUNDS:-5}"
@@ -18,3 +18,5 @@ PYTHONPATH=bindings/python/src .bench/venv/bin/python bench/startup.py .bench "$
 # Requests of 256 random subchunks to a server that takes 5 ms for each, held to their times.
 GRIDHOLD_TIMINGS=1 go test -count=1 -v -run '^TestRequests$' ./native/web
 .bench/venv/bin/python bench/images.py .bench/bin/images .bench/images .bench "${ROUNDS:-5}"
+# What it costs that plugins can be interrupted: processor time, medians of 15 rounds at least.
+.bench/bin/plugins testdata/plugins .bench "$((${ROUNDS:-5} > 15 ? ${ROUNDS:-5} : 15))"

@@ -152,9 +152,18 @@ func (a *Array) locate(ctx context.Context, key string) (c chunk, err error) {
 		return err
 	})
 	if err == nil && len(c.ranges) == 0 {
-		err = storage.Absent(key)
+		return c, storage.Absent(key)
 	}
-	return c, err
+	return c, gone(key, err)
+}
+
+// gone turns "not found" into ErrStale: what the array was described from was
+// there, and a chunk that is not is one of fill values.
+func gone(key string, err error) error {
+	if fault.CodeOf(err) == fault.CodeNotFound {
+		return fault.New(fault.ErrStale, "plugin", key, "its object was removed")
+	}
+	return err
 }
 
 // checked makes a chunk of what a plugin answered.

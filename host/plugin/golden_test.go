@@ -198,6 +198,10 @@ func TestReaderOfManyChunks(t *testing.T) {
 	st.Set("a.npy", npy(rows+1))
 	_, err = a.RetrieveRegion(ctx, []int64{0, 0}, []int64{1, 1}, zarr.ReadOptions{})
 	require.ErrorIs(t, err, fault.ErrStale)
+	// Removed: no chunk of fill values.
+	st.Remove("a.npy")
+	_, err = a.RetrieveRegion(ctx, []int64{0, 0}, []int64{1, 1}, zarr.ReadOptions{})
+	require.ErrorIs(t, err, fault.ErrStale)
 }
 
 func TestEncoder(t *testing.T) {

@@ -36,7 +36,7 @@ func (a *Array) ReadRanges(ctx context.Context, key string, rs []storage.Range, 
 	}
 	read, info, err := a.source.store.ReadRanges(ctx, c.key, pieces, want)
 	if err != nil {
-		return nil, none, err
+		return nil, none, gone(key, err)
 	}
 	out := make([][]byte, len(rs))
 	for i, n := range counts {
