@@ -111,6 +111,17 @@ def test_stores(here):
         tstore["/child0/leaf1"] = np.array([1, 2, 3])
         tstore["/child0/child1/leaf2"] = np.array([4, 5, 6])
         tstore["/child0/child2"] = np.array([7, 8, 9])
+        assert tstore.vlmeta[:] == {}
+        tstore.vlmeta["author"] = "blosc2"
+        tstore.vlmeta["tags"] = ["a", {"b": 1}]
+        tstore.node_vlmeta("/child0/")["of"] = 7
+        del tstore.vlmeta["tags"]
+        assert tstore.vlmeta["author"] == "blosc2" and tstore.vlmeta[:] == {"author": "blosc2"} and tstore.get_vlmeta("/child0") == {"of": 7}
+        for wrong in (lambda: tstore.vlmeta["none"], lambda: tstore.vlmeta.__delitem__("none")):
+            with pytest.raises(KeyError):
+                wrong()
+        with pytest.raises(ValueError):
+            tstore.node_vlmeta("/child0/leaf1")["x"] = 1
         assert sorted(tstore.get_children("/child0")) == ["/child0/child1", "/child0/child2", "/child0/leaf1"]
         assert sorted(tstore.get_descendants("/child0")) == ["/child0/child1", "/child0/child1/leaf2", "/child0/child2", "/child0/leaf1"]
         walked = {path: (sorted(nodes), sorted(leaves)) for path, nodes, leaves in tstore.walk("/child0")}

@@ -36,13 +36,13 @@ def test_opens_and_closes(tmp_path, directory):
         return array, c
 
     array, c = some(OPENS // 2)
-    guest, files = c._core.runtime.guest(), len(os.listdir("/proc/self/fd"))
-    before, inside = resident(), guest.memory_size
+    before, guest = resident(), c._core.runtime.guest()
+    inside, files = guest.memory_size, len(os.listdir("/proc/self/fd"))
     some(OPENS - OPENS // 2)
+    assert resident() <= before + (24 << 20)
     assert c._core.runtime.guest() is guest and len(guest.files) == 0
     assert len(os.listdir("/proc/self/fd")) <= files + 2
     assert guest.memory_size <= inside + (8 << 20)
-    assert resident() <= before + (24 << 20)
 
 
 @pytest.mark.parametrize("what", ["trap", "exit", "out of memory"])

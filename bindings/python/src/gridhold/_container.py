@@ -284,8 +284,11 @@ class Container:
         if self._closed:
             return
         self._closed = True
-        if self._parents_open():
-            await self._handle.closing()
+        try:
+            if self._parents_open():
+                await self._handle.closing()
+        finally:
+            self._system = self._lent = None  # whose descriptors would be open until the collector comes
 
     def close(self) -> None:
         blocking(self.closing())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterator, MutableMapping, Sequence
 from typing import Any
 
@@ -12,7 +11,7 @@ from . import _container as c
 from ._container import Container
 from ._errors import NotFoundError
 from ._frames import Opened, SChunk, _Frame
-from ._metalayers import VLMeta
+from ._metalayers import NodeMeta
 from ._ndarray import NDArray
 from ._repr import line
 from ._runtime import blocking
@@ -100,14 +99,12 @@ class TreeStore(DictStore):
         return super().__getitem__(key)
 
     def get_vlmeta(self, path: str = "/") -> dict[str, Any]:
-        """The metadata of a node; empty if it has none."""
-        with contextlib.suppress(NotFoundError):
-            leaf = self._core.leaf(_key(path), vlmeta=True).open()
-            try:
-                return dict(VLMeta(leaf))
-            finally:
-                leaf.close()
-        return {}
+        """The metadata of a node; empty if it has none. A copy: see ``node_vlmeta``."""
+        return dict(self.node_vlmeta(path))
+
+    def node_vlmeta(self, path: str = "/") -> NodeMeta:
+        """The metadata of a node, by name. A node that has nothing else is there once it has some; leaves have their own."""
+        return NodeMeta(self._core, _key(path))
 
 
 def _key(key: str) -> str:

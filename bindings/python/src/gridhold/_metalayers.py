@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, MutableMapping
+import contextlib
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from typing import Any
 
 from . import _container as c
@@ -58,6 +59,63 @@ class VLMeta(MutableMapping[str, Any]):
 
     def __repr__(self) -> str:
         return f"VLMeta({dict(self)!r})"
+
+
+class NodeMeta(MutableMapping[str, Any]):
+    """Metadata of a node of a tree. Each change replaces all of them in one step, under the tree's lock if it has one."""
+
+    def __init__(self, tree: Container, node: str) -> None:
+        self._tree, self._node = tree, node.rstrip("/")
+
+    @contextlib.contextmanager
+    def _kept(self) -> Iterator[Container | None]:
+        """The frame that they are in; None where the node has none."""
+        try:
+            frame = self._tree.leaf(self._node or "/", vlmeta=True).open()
+        except NotFoundError:
+            yield None
+            return
+        try:
+            yield frame
+        finally:
+            frame.close()
+
+    def __iter__(self) -> Iterator[str]:
+        with self._kept() as frame:
+            return iter([] if frame is None else list(VLMeta(frame)))
+
+    def __len__(self) -> int:
+        return len(list(iter(self)))
+
+    def __getitem__(self, name: Any) -> Any:
+        with self._kept() as frame:
+            if frame is None:
+                if isinstance(name, slice):
+                    return {}
+                raise KeyError(name)
+            return VLMeta(frame)[name]
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        self._change(lambda layers: layers.__setitem__(name, value))
+
+    def __delitem__(self, name: str) -> None:
+        self._change(lambda layers: layers.__delitem__(name))
+
+    def _change(self, change: Callable[[VLMeta], None]) -> None:
+        from ._creating import copy_of, create_schunk
+
+        with c.during(self._tree.holding(False)):
+            with self._kept() as frame:
+                made = create_schunk(1, None, runtime=self._tree.runtime) if frame is None else copy_of(frame)
+                made.open()
+            try:
+                change(VLMeta(made))
+                self._tree.put(f"{self._node}/__vlmeta__", made)
+            finally:
+                made.close()
+
+    def __repr__(self) -> str:
+        return f"NodeMeta({dict(self)!r})"
 
 
 def _found(core: Container, what: int, name: Any) -> bytes:

@@ -27,6 +27,7 @@ from . import _container as c
 from ._container import Container
 from ._creating import fits
 from ._errors import InvalidError, NotFoundError, UnsupportedError
+from ._metalayers import NodeMeta
 from ._runtime import DEFAULT_MEMORY, blocking
 from ._store import MemoryStore
 from ._threads import blocking_runtime
@@ -289,6 +290,11 @@ class TreeStore(_keyed.TreeStore):
     def to_b2z(self, overwrite: Any = False, filename: Any = None, **named: Any) -> str:  # type: ignore[override]
         """Writes it as a zip, which appears in one step; returns its name."""
         return _to_b2z(self, overwrite, filename)
+
+    @property
+    def vlmeta(self) -> NodeMeta:
+        """The metadata of the root; of others ``node_vlmeta`` has them."""
+        return self.node_vlmeta("/")
 
     def get_descendants(self, path: str = "/") -> list[str]:
         """All nodes below a node, by their keys, each after the one that it lies in."""
