@@ -386,7 +386,14 @@ def _imports_of(guest: Guest) -> Callable[[str], Import]:
     """Imports that hold the guest weakly, for wasmtime keeps them for ever, and that let nothing be thrown through it."""
     ref = weakref.ref(guest)
 
+    def tick(op: int) -> int:
+        """As the others, without what they need: loops of the guest ask each time around."""
+        owner = ref()
+        return CANCELLED if owner is None else owner.import_tick(op)
+
     def named(name: str) -> Import:
+        if name == "tick":
+            return tick
         method = _file_import(name) if name in IMPORTS else getattr(Guest, f"import_{name}", None)
         if method is None:
             raise InternalError(f"guest: wants import {name}, which this host does not have")

@@ -18,6 +18,7 @@ from wasmtime import _ffi
 from . import _abi
 from ._engine import compiled
 from ._errors import InternalError
+from ._imported import imported
 from ._memory import Memory
 
 _MASK = 0xFFFFFFFF
@@ -42,6 +43,7 @@ class Instance:
         self._store = wasmtime.Store(engine)
         self._store.set_limits(memory_size=memory)
         self._said = bytearray()
+        self._kept: list[object] = []
         self._store.set_wasi(wasmtime.WasiConfig())
         linker = wasmtime.Linker(engine)
         linker.define_wasi()
@@ -55,7 +57,9 @@ class Instance:
             else:
                 continue
             assert isinstance(kind, wasmtime.FuncType)
-            linker.define(self._store, wanted.module, name, wasmtime.Func(self._store, kind, function))
+            made, kept = imported(self._store, kind, function)
+            self._kept.append(kept)
+            linker.define(self._store, wanted.module, name, made)
         try:
             exports = linker.instantiate(self._store, module).exports(self._store)
         except wasmtime.WasmtimeError as e:

@@ -21,6 +21,7 @@ from ._patches import cut
 from ._progress import Bar, Progress, bar_of
 from ._runtime import DEFAULT_MEMORY
 from ._scratch import ImageScratch
+from ._spare import Spare
 from ._threads import blocking_runtime
 from ._types import NDArray
 from ._workers import workers
@@ -194,6 +195,7 @@ class Loader:
         self._scratch = scratch
         self._dtype = None if dtype is None else np.dtype(dtype)
         self._open_files = open_files
+        self._spare = Spare()
         self.executor: Executor | None = None
         self._stacks: collections.OrderedDict[str, ImageStack | ScratchReader] = collections.OrderedDict()
         self._restart()
@@ -216,10 +218,10 @@ class Loader:
         Raises InvalidError for images of several shapes, and what reading raises.
         """
         scratch = self._scratch
-        if scratch is not None and all(scratch.knows(at.key) for at in locations):
+        if scratch is not None and all(map(scratch.knows, {at.key for at in locations})):
             if out is not None and self._dtype is None:
                 return scratch.read(locations, out)
-            images = scratch.read(locations)
+            images = scratch.read(locations, self._spare_for(locations))
         else:
             parts = [self._one(at) for at in locations]
             if not parts or any(p.shape != parts[0].shape or p.dtype != parts[0].dtype for p in parts):
@@ -233,6 +235,13 @@ class Loader:
             out[...] = images
             return out
         return images
+
+    def _spare_for(self, locations: Sequence[ImageLocation]) -> NDArray | None:
+        """Memory for a batch that is like its first image, if it is handed out as it was read."""
+        if self._dtype is not None or not locations or locations[0].is_whole or self._scratch is None:
+            return None
+        shape, dtype, _ = self._scratch.describe(locations[0].key)
+        return None if any(at.is_whole for at in locations) else self._spare.take((len(locations), *shape), dtype)
 
     def _one(self, at: ImageLocation) -> NDArray:
         reader = self._reader(at.key)

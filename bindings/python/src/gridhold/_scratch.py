@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import mmap
 import os
 import struct
 from collections.abc import Iterable, Sequence
@@ -16,13 +17,15 @@ from ._files import FileSystem
 from ._guest import Guest
 from ._handle import Handle
 from ._images import image_dtype
-from ._locations import ImageLocation, ImageLocationGrouping, packed, wanted
+from ._locations import WHOLE_FILE, ImageLocation, ImageLocationGrouping, packed, wanted
 from ._repr import Shown
 from ._runtime import Runtime, blocking
 from ._types import NDArray
+from ._workers import workers
 
 _KEPT = np.dtype([("off", "<i8"), ("length", "<i8"), ("run_at", "<i8"), ("run_word", "<u8"), ("key_at", "<i8"), ("key_word", "<u8")])
 _ANSWER_BYTES = 32 << 20
+_SHARE = 4 << 20  # bytes; what is less is not worth a second thread
 _WORDS_SPAN = 1 << 20  # words this near to each other are read together
 
 
@@ -52,6 +55,7 @@ class ImageScratch(Shown):
         self._recipe = recipe
         self._closed = False
         self._fd = -1
+        self._map: NDArray | None = None
         self.locations = grouping
         self._places = {g.key: i for i, g in enumerate(grouping)}
         self._shapes: dict[int, tuple[tuple[int, ...], np.dtype[Any], int]] = {}
@@ -125,18 +129,26 @@ class ImageScratch(Shown):
         keys: list[int] = []
         indices: list[int] = []
         like: tuple[tuple[int, ...], np.dtype[Any]] | None = None
+        key, place, count, one, whole = None, 0, 0, like, like
         for at in wishes:
-            shape, dtype, count = self.describe(at.key)
-            if not at.is_whole and at.index >= count:
-                raise OutOfRangeError(f"image: {at}: the file has {count} images", item=at.key)
-            each = range(count) if at.is_whole else (at.index,)
-            is_like = ((count, *shape) if at.is_whole else shape), dtype
-            if like is None:
+            if at.key != key:
+                key, place = at.key, self._places.get(at.key, 0)
+                shape, dtype, count = self.describe(key)
+                one, whole = (shape, dtype), ((count, *shape), dtype)
+            index = at.index
+            is_like = whole if index == WHOLE_FILE else one
+            if is_like is not like and is_like != like:
+                if like is not None:
+                    raise InvalidError(f"scratch: {at}: {is_like[1]} of {is_like[0]}, not {like[1]} of {like[0]}", item=key)  # type: ignore[index]
                 like = is_like
-            elif is_like != like:
-                raise InvalidError(f"scratch: {at}: {is_like[1]} of {is_like[0]}, not {like[1]} of {like[0]}", item=at.key)
-            keys += [self._places[at.key]] * len(each)
-            indices += each
+            if index < count:
+                keys.append(place)
+                indices.append(index)
+            elif index == WHOLE_FILE:
+                keys += [place] * count
+                indices += range(count)
+            else:
+                raise OutOfRangeError(f"image: {at}: the file has {count} images", item=key)
         if like is None:
             raise InvalidError("scratch: no locations")
         shape, dtype = (len(wishes), *like[0]), like[1]
@@ -165,13 +177,51 @@ class ImageScratch(Shown):
         kept = np.frombuffer(raw, _KEPT)
         good = (kept["off"] >= 0) & (kept["length"] == rows.shape[1])
         todo = np.flatnonzero(good)
-        for i, off in zip(todo.tolist(), kept["off"][todo].tolist()):
-            if os.preadv(self._fd, [rows[i]], off) != rows.shape[1]:
-                good[i] = False
+        mapped = self._recipe["where"] == "file" and len(todo) == len(kept)
+        if not mapped or not self._copied(rows, kept["off"]):
+            for i, off in zip(todo.tolist(), kept["off"][todo].tolist()):
+                if os.preadv(self._fd, [rows[i]], off) != rows.shape[1]:
+                    good[i] = False
         for at, word in (("run_at", "run_word"), ("key_at", "key_word")):
             if len(todo):
                 good[todo] &= self._words(kept[at][todo]) == kept[word][todo]
         return good  # type: ignore[no-any-return]
+
+    def _copied(self, rows: NDArray, offs: NDArray) -> bool:
+        """Gathers rows from a mapping of the file, if they lie there as a table has them; large ones on two threads.
+
+        Of ours nobody cuts such a file short: it is made with its length, and another one takes its place under another
+        inode. Those in a directory are cut when they give up some of their runs, so they are read.
+        """
+        size = rows.shape[1]
+        origin, end = int(offs.min()) % size, int(offs.max()) + size
+        where, rest = np.divmod(offs - origin, size)
+        table = self._table(origin, size, end)
+        if rest.any() or table is None:
+            return False
+
+        def take(part: slice) -> None:
+            np.take(table, where[part], axis=0, out=rows[part], mode="clip")
+
+        half = len(rows) // 2 if rows.nbytes >= _SHARE else 0
+        theirs = workers.pool().submit(take, slice(half)) if half else None
+        take(slice(half, None))
+        if theirs is not None and theirs.cancel():  # the others are all at something else
+            take(slice(half))
+        elif theirs is not None:
+            theirs.result()
+        return True
+
+    def _table(self, origin: int, size: int, end: int) -> NDArray | None:
+        """The file as rows of ``size`` bytes from ``origin`` on, up to ``end`` at least; None if it is shorter."""
+        raw = self._map
+        if raw is None or len(raw) < end:
+            length = os.fstat(self._fd).st_size
+            if length < end:
+                return None
+            raw = self._map = np.frombuffer(mmap.mmap(self._fd, length, prot=mmap.PROT_READ), np.uint8)
+        count = (len(raw) - origin) // size
+        return raw[origin : origin + count * size].reshape(count, size)
 
     def _words(self, at: NDArray) -> NDArray:
         low, high = int(at.min()), int(at.max()) + 8
