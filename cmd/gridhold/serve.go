@@ -38,6 +38,12 @@ has answered what it was asked.`,
 			if !bare {
 				o.Page = viewer.Files()
 			}
+			if origin != "*" {
+				o.Hosts = []string{} // see there: else any page could pass for one of its origin
+				if host, _, err := net.SplitHostPort(address); err == nil && host != "" {
+					o.Hosts = append(o.Hosts, host)
+				}
+			}
 			store, closeStore, err := served(c.Context(), args[0], &o)
 			if err != nil {
 				return failed(args[0], err)

@@ -3,7 +3,10 @@ package server
 import (
 	"crypto/sha256"
 	"encoding/base64"
+	"net"
 	"net/http"
+	"net/netip"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -21,6 +24,11 @@ type Options struct {
 	// AllowOrigin is the origin whose pages may read: "" or "*" any,
 	// "none" the server's own only.
 	AllowOrigin string
+	// Hosts are the names that the server goes by, beside localhost and
+	// numeric addresses: a request for another name is refused. Without them
+	// a page elsewhere whose name is made to lead here would be of the
+	// server's own origin. nil: any name, as AllowOrigin "*" has it anyway.
+	Hosts []string
 	// Files are the same objects as files that others write to: what changes
 	// in their containers can be followed. nil: nothing is.
 	Files    storage.FS
@@ -75,6 +83,10 @@ func (h *Handler) Close() { h.close.Do(func() { close(h.closing) }) }
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.shareWithPages(w.Header(), r)
 	w.Header().Set("X-Content-Type-Options", "nosniff")
+	if !h.goesBy(r.Host) {
+		http.Error(w, "this server does not go by that name", http.StatusMisdirectedRequest)
+		return
+	}
 	if r.ContentLength != 0 {
 		// Nothing here takes a body. Whoever announces one and does not send
 		// it would keep the connection for ever.
@@ -128,6 +140,21 @@ func (h *Handler) shareWithPages(header http.Header, r *http.Request) {
 	if r.Header.Get("Access-Control-Request-Private-Network") == "true" {
 		header.Set("Access-Control-Allow-Private-Network", "true")
 	}
+}
+
+// goesBy reports whether a Host field names this server.
+func (h *Handler) goesBy(host string) bool {
+	if h.o.Hosts == nil {
+		return true
+	}
+	name := host
+	if only, _, err := net.SplitHostPort(host); err == nil {
+		name = only
+	}
+	if _, err := netip.ParseAddr(strings.Trim(name, "[]")); err == nil {
+		return true
+	}
+	return strings.EqualFold(name, "localhost") || slices.ContainsFunc(h.o.Hosts, func(ours string) bool { return strings.EqualFold(name, ours) })
 }
 
 // tag is the strong ETag of a version; "" of none. A digest, because versions

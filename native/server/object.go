@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/gridhold/gridhold/sdk/fault"
@@ -52,7 +53,7 @@ func (h *Handler) object(w http.ResponseWriter, r *http.Request, key string) {
 		r.Header.Del("Range")
 	}
 	http.ServeContent(h.steady(w), r, "", time.Time{}, c)
-	if c.err != nil {
+	if c.broken.Load() {
 		panic(http.ErrAbortHandler) // the client has to see that this is not all
 	}
 }
@@ -75,7 +76,8 @@ type content struct {
 	info  storage.ObjectInfo
 	parts []part // what was read so far and may be read again
 	at    int64
-	err   error // that a read failed with
+
+	broken atomic.Bool // a read failed, perhaps of several ranges, which the standard library reads on a goroutine of its own
 }
 
 type part struct {
@@ -159,7 +161,7 @@ func (c *content) Read(p []byte) (int, error) {
 		err = fault.New(fault.ErrIO, "http", c.key, "it has become shorter")
 	}
 	if err != nil {
-		c.err = err
+		c.broken.Store(true)
 		return 0, err
 	}
 	c.parts = []part{{c.at, buf[:n]}} // the reader goes on, not back

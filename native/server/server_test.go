@@ -307,6 +307,21 @@ func TestCrossOrigin(t *testing.T) {
 	require.Equal(t, "https://here", ask(t, "GET", url).Header.Get("Access-Control-Allow-Origin"))
 }
 
+// A page whose name was made to lead to this server is not of its origin.
+func TestHosts(t *testing.T) {
+	h := server.New(memory(map[string][]byte{"x": []byte("12345")}), server.Options{AllowOrigin: "none", Hosts: []string{"data.example.org"}})
+	for host, want := range map[string]int{
+		"127.0.0.1:8000": 200, "[::1]:8000": 200, "[::1]": 200, "localhost": 200, "LocalHost:80": 200, "data.example.org:8000": 200, "DATA.example.org": 200,
+		"evil.example.org": 421, "evil.example.org:8000": 421, "127.0.0.1.example.org": 421, "": 421,
+	} {
+		r := httptest.NewRequest("GET", "/x", nil)
+		r.Host = host
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		require.Equal(t, want, w.Code, host)
+	}
+}
+
 func TestListing(t *testing.T) {
 	store, dir := directory(t, map[string][]byte{"a/b": {1}, "a/c/d": {1}, "z": {1}, server.Reserved + "/hidden": {1}, "-": {1}})
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "void"), 0o777))

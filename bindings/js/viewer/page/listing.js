@@ -25,8 +25,7 @@ export async function list(path, signal) {
 
 /** What a path is: `container`, `images`, `archive`, `zarr`, `directory` or `file`. A directory has to be looked into. */
 export async function kindOf(path, signal) {
-  if (path === '') return 'directory';
-  if (!path.endsWith('/')) return endings.find(([ending]) => ending.test(path))?.[1] ?? 'file';
+  if (path !== '' && !path.endsWith('/')) return endings.find(([ending]) => ending.test(path))?.[1] ?? 'file';
   if (!kinds.has(path)) {
     const kind = list(path, signal).then((names) => (names.some((name) => metadata.includes(name)) ? 'zarr' : 'directory'));
     kinds.set(path, kind);

@@ -50,7 +50,7 @@ async function show() {
 }
 
 async function open(kind, path, made, signal) {
-  const options = { meter, signal, title: path.replace(/\/$/, '').split('/').at(-1) };
+  const options = { meter, signal, title: path.replace(/\/$/, '').split('/').at(-1) || location.host };
   const source = address(path).replace(/\/$/, '');
   switch (kind) {
     case 'zarr': return (await import('./zarr-view.js')).showZarr(await loading, source, made, options);
