@@ -4,5 +4,6 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 scripts/venv.sh .venv scripts/requirements-python.txt
-(cd bindings/python && ../../.venv/bin/python -m mypy && PYTHONPATH=src ../../.venv/bin/python -m pytest)
+scripts/gateway.sh
+(cd bindings/python && ../../.venv/bin/python -m mypy && REQUIRE_PEERS=1 PYTHONPATH=src ../../.venv/bin/python -m pytest)
 scripts/test-wheel.sh

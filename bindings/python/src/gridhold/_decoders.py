@@ -251,7 +251,7 @@ def _at_end(name: str) -> Decoder | None:
     return strip
 
 
-def zstd_many(frames: Sequence[bytes], size: int) -> Sequence[Any] | None:
+def zstd_many(frames: Sequence[bytes], size: int) -> Any | None:
     """Frames of ``size`` bytes each, decoded in one call that lets go of the interpreter; None: one by one.
 
     That call does not say whether something follows a frame, so that is looked at here: a frame of one block, as those
@@ -286,7 +286,7 @@ def zstd_many(frames: Sequence[bytes], size: int) -> Sequence[Any] | None:
         return None
     places = np.stack([starts, lengths], axis=1).astype("<u8").tobytes()
     try:
-        return zstandard.ZstdDecompressor().multi_decompress_to_buffer(  # type: ignore[no-any-return, unused-ignore]
+        return zstandard.ZstdDecompressor().multi_decompress_to_buffer(
             segments(joined, places), decompressed_sizes=np.full(len(frames), size, "<u8").tobytes(), threads=0
         )
     except zstandard.ZstdError:

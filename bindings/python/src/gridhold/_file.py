@@ -170,7 +170,7 @@ class FileStore:
             raise self._error(key, e) from None
         raise StaleError(f"store: {key}: changed between reads that must agree", item=key)
 
-    def _read_warm(self, key: str, ranges: Sequence[Range], version: str) -> list[Any] | None:
+    def _read_warm(self, key: str, ranges: Sequence[Range], version: str) -> Sequence[Any] | None:
         """Ranges of a file that is open and was looked for lately, if it is still of that version.
 
         None: ask ``read_ranges``. It takes no lock. What is short and in memory is read without letting go of the

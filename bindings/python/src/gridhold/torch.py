@@ -93,11 +93,11 @@ class Batch:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return self.images.shape
+        return self.images.shape  # type: ignore[no-any-return]
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        return self.images.dtype
+        return self.images.dtype  # type: ignore[no-any-return]
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> NDArray:
         if copy is False and dtype is not None and np.dtype(dtype) != self.images.dtype:
