@@ -12,6 +12,7 @@ go build -o .bench/bin/ ./bench/reads ./bench/containers ./bench/sharing ./bench
 scripts/build-js.sh
 PYTHONPATH=bindings/python/src .bench/venv/bin/python bench/run.py .bench/data .bench "${ROUNDS:-5}"
 PYTHONPATH=bindings/python/src .bench/venv/bin/python bench/startup.py .bench "${ROUNDS:-5}"
+PYTHONPATH=bindings/python/src .bench/venv/bin/python bench/remote.py .bench/data .bench "${ROUNDS:-5}"
 # Locking costs are medians of at least 9 pairs.
 .bench/venv/bin/python bench/sharing.py .bench/bin/sharing .bench "$((${ROUNDS:-5} > 9 ? ${ROUNDS:-5} : 9))"
 .bench/venv/bin/python bench/containers.py .bench/bin/containers .bench/containers .bench "${ROUNDS:-5}"
@@ -20,3 +21,4 @@ GRIDHOLD_TIMINGS=1 go test -count=1 -v -run '^TestRequests$' ./native/web
 .bench/venv/bin/python bench/images.py .bench/bin/images .bench/images .bench "${ROUNDS:-5}"
 # What it costs that plugins can be interrupted: processor time, medians of 15 rounds at least.
 .bench/bin/plugins testdata/plugins .bench "$((${ROUNDS:-5} > 15 ? ${ROUNDS:-5} : 15))"
+PYTHONPATH=bindings/python/src .bench/venv/bin/python bench/epochs.py .bench/images .bench "${ROUNDS:-5}"

@@ -13,7 +13,7 @@ import gridhold
 from gridhold._providers import _header
 
 ROOT = Path(__file__).resolve().parents[3]
-PAGES = ["README.md", "bindings/python/README.md", "docs/python-zarr.md", "docs/python-blosc2.md", "docs/python-scratch.md"]
+PAGES = ["README.md", "bindings/python/README.md", "docs/python-zarr.md", "docs/python-blosc2.md", "docs/python-scratch.md", "docs/python-dask.md"]
 
 
 def blocks(page):
@@ -44,7 +44,7 @@ def grid(shape, seed_path=""):
 
 @pytest.mark.parametrize("page", PAGES)
 def test_page(here, page):
-    if page == "docs/python-zarr.md":
+    if page in ("docs/python-zarr.md", "docs/python-dask.md"):
         values = np.arange(70, dtype="<u2").reshape(10, 7)
         write(Path("data.zarr"), sharded(values, (4, 4), (2, 2), seed_path="temperature"))
         Path("data.zarr/zarr.json").write_text('{"zarr_format":3,"node_type":"group"}')
@@ -61,6 +61,6 @@ def test_page(here, page):
 
 
 def test_there_is_a_page_for_each_module():
-    for name in ("zarr", "blosc2", "scratch"):
+    for name in ("zarr", "blosc2", "scratch", "dask"):
         assert f"docs/python-{name}.md" in PAGES and f"gridhold.{name}" in (ROOT / f"docs/python-{name}.md").read_text()
     assert sys.modules["gridhold"].__doc__
