@@ -111,6 +111,30 @@ func TestEvents(t *testing.T) {
 	require.NoError(t, <-g.ended)
 }
 
+// A stream on a connection of HTTP/2 ends with the server too.
+func TestEventsHTTP2(t *testing.T) {
+	g := grow(t, server.Options{})
+	var p http.Protocols
+	p.SetUnencryptedHTTP2(true)
+	tr := &http.Transport{Protocols: &p}
+	defer tr.CloseIdleConnections()
+	req, err := http.NewRequest("GET", g.url()+"/a.b2nd?events", nil)
+	require.NoError(t, err)
+	res, err := tr.RoundTrip(req)
+	require.NoError(t, err)
+	defer res.Body.Close()
+	require.Equal(t, 2, res.ProtoMajor)
+	lines := bufio.NewScanner(res.Body)
+	change(t, lines)
+	g.add()
+	require.Equal(t, []int64{1, 4}, change(t, lines).Shape)
+	g.stop()
+	for lines.Scan() {
+	}
+	require.NoError(t, lines.Err())
+	require.NoError(t, <-g.ended)
+}
+
 // There are so many streams and no more; one that its client leaves makes
 // room.
 func TestWatchers(t *testing.T) {

@@ -99,6 +99,8 @@ export class PlaneView {
       bar.append(s.row);
     }
     bar.append(
+      el('button', { 'aria-label': 'Farther', onclick: () => this.#zoomBy(1 / ZOOM) }, '−'),
+      el('button', { 'aria-label': 'Nearer', onclick: () => this.#zoomBy(ZOOM) }, '+'),
       el('button', { onclick: () => { this.#fits = true; this.#draw(); } }, 'Fit'),
       el('button', { onclick: () => { this.#forget(this.#channels); this.#draw(); } }, 'Contrast of this'),
       ...this.#channels.map((c) => this.#channelBox(c)),
