@@ -25,6 +25,11 @@ func create(name string, stdout io.Writer) (*output, error) {
 		f, err := os.OpenFile(name, os.O_WRONLY, 0)
 		return &output{Writer: f, file: f, name: name}, err
 	}
+	// What a link leads to is what is replaced. One that leads nowhere yet is
+	// replaced itself.
+	if target, err := filepath.EvalSymlinks(name); err == nil {
+		name = target
+	}
 	// A sibling, so that the rename stays within one file system; opened
 	// with the modes of any new file, which os.CreateTemp does not give.
 	f, err := os.OpenFile(sibling(name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)

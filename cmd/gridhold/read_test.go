@@ -90,6 +90,21 @@ func TestNpy(t *testing.T) {
 	require.Contains(t, string(scalar), "'shape': (), }")
 }
 
+// A link to a file stays one: the file is what is written.
+func TestOutputThroughALink(t *testing.T) {
+	dir := t.TempDir()
+	target, link := filepath.Join(dir, "target"), filepath.Join(dir, "link")
+	require.NoError(t, os.WriteFile(target, []byte("old"), 0o644))
+	require.NoError(t, os.Symlink("target", link))
+	gridhold(t, "read", small(), "-o", link).succeeds(t)
+	info, err := os.Lstat(link)
+	require.NoError(t, err)
+	require.NotZero(t, info.Mode()&os.ModeSymlink)
+	b, err := os.ReadFile(target)
+	require.NoError(t, err)
+	require.NotEqual(t, "old", string(b))
+}
+
 func TestOutputFileIsWholeOrAbsent(t *testing.T) {
 	dir := t.TempDir()
 	out := filepath.Join(dir, "out.bin")
