@@ -14,8 +14,7 @@ import (
 )
 
 // Array is an array that was opened in a sandbox. Its methods have the names
-// and meanings of [zarr.Array], and may be called concurrently; calls of one
-// sandbox take turns. Close it.
+// and meanings of [zarr.Array], and may be called concurrently. Close it.
 type Array struct {
 	*node
 	info    zarr.ArrayDescription
