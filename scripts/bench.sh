@@ -22,3 +22,6 @@ GRIDHOLD_TIMINGS=1 go test -count=1 -v -run '^TestRequests$' ./native/web
 # What it costs that plugins can be interrupted: processor time, medians of 15 rounds at least.
 .bench/bin/plugins testdata/plugins .bench "$((${ROUNDS:-5} > 15 ? ${ROUNDS:-5} : 15))"
 PYTHONPATH=bindings/python/src .bench/venv/bin/python bench/epochs.py .bench/images .bench "${ROUNDS:-5}"
+# Ours and zarrita in one page of Chromium.
+scripts/chromium.sh
+node bindings/js/bench/browser.mjs "$((${ROUNDS:-5} > 15 ? ${ROUNDS:-5} : 15))"

@@ -28,13 +28,12 @@ const types = { '.html': 'text/html', '.js': 'text/javascript', '.mjs': 'text/ja
 /** Bare names that pages may import. */
 const names = {
   '@gridhold/gridhold': '/dist/index.js',
-  'numcodecs/': '/modules/numcodecs/dist/',
-  zarrita: '/modules/zarrita/dist/src/index.js',
   '@zarrita/storage': '/modules/@zarrita/storage/dist/src/index.js',
+  '@zarrita/storage/fetch': '/modules/@zarrita/storage/dist/src/fetch.js',
   fflate: '/modules/fflate/esm/browser.js',
-  unzipit: '/modules/unzipit/dist/unzipit.module.js',
-  'reference-spec-reader': '/modules/reference-spec-reader/dist/index.js',
+  zarrita: '/modules/zarrita/dist/src/index.js',
 };
+for (const codec of ['blosc', 'gzip', 'lz4', 'zlib', 'zstd']) names[`numcodecs/${codec}`] = `/modules/numcodecs/dist/${codec}.js`;
 
 const blank = `<!doctype html><meta charset="utf-8"><title>gridhold</title><link rel="icon" href="data:,">
 <script type="importmap">${JSON.stringify({ imports: names })}</script>`;
