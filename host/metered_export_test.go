@@ -18,7 +18,7 @@ func NewMetered(ctx context.Context, runtime wazero.RuntimeConfig, asked func())
 	c := Config{Memory: DefaultMemory, Log: slog.New(slog.DiscardHandler)}
 	c.Limits.setDefaults()
 	s := &Sandbox{config: c, pool: newPool(1), shared: newShared()}
-	guest, err := meter.Instrument(wasm.Module, meter.Options{Stack: 16 << 20})
+	guest, err := meter.Instrument(wasm.Module, meter.Options{Stack: 16 << 20, Work: 1 << 22})
 	if err != nil {
 		return nil, err
 	}

@@ -31,9 +31,10 @@ type Array struct {
 	grid   []int64
 }
 
-// Array opens an object by the plugin's reader. ErrUnsupported: it has none, or the object is of a kind that it
-// does not know; ErrCorrupt: the object is damaged, or what the plugin makes of
-// it is no array. The store is used until the last read.
+// Array opens an object by the plugin's reader. ErrUnsupported: it has none,
+// or the object is of a kind that it does not know; ErrCorrupt: the object is
+// damaged, or what the plugin makes of it is no array; and the errors of the
+// store, which is used until the last read.
 func (p *Plugin) Array(ctx context.Context, store storage.Store, key string) (*Array, error) {
 	if p.about.Reader == nil {
 		return nil, p.fail(fault.ErrUnsupported, "has no reader")
@@ -56,15 +57,11 @@ func (p *Plugin) Array(ctx context.Context, store storage.Store, key string) (*A
 		if err := in.answer(n); err != nil {
 			return err
 		}
-		out, ok := in.window(at[1], 16)
-		if !ok {
-			return in.misbehaved(fault.ErrInternal, "its memory went away")
-		}
-		text, err := in.named(out, maxDescription)
+		text, err := in.written(at[1], maxDescription)
 		if err != nil {
 			return err
 		}
-		state, err := in.named(out[8:], maxState)
+		state, err := in.written(at[1]+8, maxState)
 		described, a.state = append(described, text...), append(a.state, state...)
 		return err
 	})
@@ -136,15 +133,11 @@ func (a *Array) locate(ctx context.Context, key string) (c chunk, err error) {
 		if err := in.answer(n); err != nil {
 			return err
 		}
-		out, ok := in.window(at[2], 16)
-		if !ok {
-			return in.misbehaved(fault.ErrInternal, "its memory went away")
-		}
-		ranges, err := in.named(out, 16*maxRanges)
+		ranges, err := in.written(at[2], 16*maxRanges)
 		if err != nil {
 			return err
 		}
-		name, err := in.named(out[8:], 1<<10)
+		name, err := in.written(at[2]+8, 1<<10)
 		if err != nil {
 			return err
 		}

@@ -54,6 +54,7 @@ func TestLimitsAsDocumented(t *testing.T) {
 		"`Options.Tables` (" + strconv.Itoa(o.Tables),
 		"`Options.Module` (" + mib(int64(o.Module)),
 		"`Options.Read` (" + mib(o.Read),
+		"`Options.Work` (" + strconv.Itoa(o.Work),
 	} {
 		require.Contains(t, string(page), text)
 	}

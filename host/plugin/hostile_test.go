@@ -424,3 +424,24 @@ func TestClose(t *testing.T) {
 	_, err = b.Decode(context.Background(), nil, nil, 8)
 	require.ErrorIs(t, err, fault.ErrClosed)
 }
+
+// Instances that die leave nothing behind.
+func TestMemoryStaysFlat(t *testing.T) {
+	p := opened(t, "hostile/codecs", plugin.Options{Instances: 2})
+	run := func(n int) {
+		for i := range n {
+			if i%20 == 0 {
+				_, err := decode(p, "trap", "", 8)
+				require.ErrorIs(t, err, fault.ErrInternal)
+			}
+			got, err := decode(p, "right", "abc", 8)
+			require.NoError(t, err)
+			require.Equal(t, "abc", got)
+		}
+		runtime.GC()
+	}
+	run(1000)
+	had := resident()
+	run(9000)
+	require.Less(t, resident()-had, int64(8<<20), "bytes more after 9000 calls than after 1000")
+}

@@ -228,15 +228,16 @@ func (in *instance) bytesFrom(export string, most int) ([]byte, error) {
 	if n < 0 {
 		return nil, in.misbehaved(fault.ErrInternal, export+" answers "+strconv.Itoa(int(n)))
 	}
-	out, ok := in.window(at[0], 8)
+	return in.written(at[0], most)
+}
+
+// written is the bytes that a gp_bytes in the instance's memory names: at most
+// so many, and good until the instance runs again.
+func (in *instance) written(out uint32, most int) ([]byte, error) {
+	words, ok := in.window(out, 8)
 	if !ok {
 		return nil, in.misbehaved(fault.ErrInternal, "its memory went away")
 	}
-	return in.named(out, most)
-}
-
-// named is the bytes that two words, address and length, name.
-func (in *instance) named(words []byte, most int) ([]byte, error) {
 	at, n := binary.LittleEndian.Uint32(words), binary.LittleEndian.Uint32(words[4:])
 	if uint64(n) > uint64(most) {
 		return nil, in.misbehaved(fault.ErrLimit, "answers with "+strconv.FormatUint(uint64(n), 10)+" bytes, at most "+itoa(most)+" are taken")

@@ -16,6 +16,7 @@ const (
 	DefaultStack    = 1 << 20
 	DefaultModule   = 8 << 20
 	DefaultRead     = 64 << 20
+	DefaultWork     = 1 << 19
 )
 
 // Options are those of opening. The zero value is the advice.
@@ -35,6 +36,9 @@ type Options struct {
 	// Module is how many bytes the plugin may have; 0: DefaultModule. Compiling
 	// cannot be interrupted.
 	Module int
+	// Work is how much work compiling may be, by an estimate that grows with
+	// blocks times locals; 0: DefaultWork, a second or two.
+	Work int
 	// Read is how many bytes a reader may read for one answer; 0: DefaultRead.
 	Read int64
 	// Instances is how many may run at once; 0: as many as Go runs threads.
@@ -77,6 +81,7 @@ func (o Options) withDefaults() (Options, error) {
 	set(&o.Stack, DefaultStack)
 	set(&o.Module, DefaultModule)
 	set(&o.Read, DefaultRead)
+	set(&o.Work, DefaultWork)
 	set(&o.Instances, runtime.GOMAXPROCS(0))
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -84,7 +89,7 @@ func (o Options) withDefaults() (Options, error) {
 	switch {
 	case o.Memory < pageSize || o.Memory > 4<<30:
 		return o, fault.New(fault.ErrInvalid, "plugin", "Memory", "must be from 64 KiB to 4 GiB")
-	case o.Deadline < 0, o.Tables < 0, o.Stack < 0, o.Stack > 1<<30, o.Module < 0, o.Read < 0, o.Instances < 0, o.Interruption < Counter, o.Interruption > Never:
+	case o.Deadline < 0, o.Tables < 0, o.Stack < 0, o.Stack > 1<<30, o.Module < 0, o.Read < 0, o.Work < 0, o.Instances < 0, o.Interruption < Counter, o.Interruption > Never:
 		return o, fault.New(fault.ErrInvalid, "plugin", "", "an option out of its bounds")
 	}
 	return o, nil

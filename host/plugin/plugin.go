@@ -65,7 +65,7 @@ func Open(ctx context.Context, wasm []byte, o Options) (*Plugin, error) {
 
 // compile instruments the module and makes machine code of it.
 func (p *Plugin) compile(ctx context.Context, wasm []byte) error {
-	bounds := meter.Options{Tables: p.o.Tables, Stack: p.o.Stack}
+	bounds := meter.Options{Tables: p.o.Tables, Stack: p.o.Stack, Work: p.o.Work}
 	var code []byte
 	var err error
 	if p.o.Interruption == Counter {

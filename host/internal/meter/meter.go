@@ -28,6 +28,9 @@ type Options struct {
 	// kept for functions that may call themselves, the only ones that can
 	// nest without bound.
 	Stack int
+	// Work is how much work the compiler may have with the module, by an
+	// estimate; 0: 524288, a second or two. More is ErrLimit.
+	Work int
 }
 
 const (
@@ -53,6 +56,7 @@ func Instrument(wasm []byte, o Options) ([]byte, error) {
 		m.stack = 1 << 20
 	}
 	steps := []func() error{
+		func() error { return m.weigh(o) },
 		func() error { return m.capTables(o) },
 		m.addCounters,
 		m.moveElements,
@@ -77,6 +81,9 @@ func Instrument(wasm []byte, o Options) ([]byte, error) {
 func Confine(wasm []byte, o Options) ([]byte, error) {
 	m, err := parse(wasm)
 	if err != nil {
+		return nil, err
+	}
+	if err := m.weigh(o); err != nil {
 		return nil, err
 	}
 	if err := m.capTables(o); err != nil {

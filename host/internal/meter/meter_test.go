@@ -188,6 +188,14 @@ func TestTheCounterIsOutOfReach(t *testing.T) {
 }
 
 func TestBoundsOnWhatIsCompiled(t *testing.T) {
+	var uses, branches string
+	for l := range 900 {
+		uses += "\x20" + leb(l) + "\x41\x01\x6a\x21" + leb(l)
+		branches += "\x41\x00\x04\x40\x41\x01\x21" + leb(l) + "\x0b"
+	}
+	locals := "\x01" + leb(900) + "\x7f"
+	loops := locals + strings.Repeat("\x03\x40", 900) + uses + "\x0c\x00" + strings.Repeat("\x0b", 901)
+	targets := "\x00\x41\x00\x0e" + leb(100_000) + strings.Repeat("\x00", 100_001) + "\x0b"
 	nested := strings.Repeat("\x02\x40", 2000) + strings.Repeat("\x0b", 2001)
 	arity := "\x01\x60\xac\x02" + strings.Repeat("\x7f", 300) + "\x00"
 	for name, tc := range map[string]struct {
@@ -195,6 +203,10 @@ func TestBoundsOnWhatIsCompiled(t *testing.T) {
 		want error
 	}{
 		"nested":   {module(section(1, "\x01\x60\x00\x00"), section(3, "\x01\x00"), section(10, "\x01"+sized("\x00"+nested))), fault.ErrLimit},
+		"loops":    {module(section(1, "\x01\x60\x00\x00"), section(3, "\x01\x00"), section(10, "\x01"+sized(loops))), fault.ErrLimit},
+		"branches": {module(section(1, "\x01\x60\x00\x00"), section(3, "\x01\x00"), section(10, "\x01"+sized(locals+branches+uses+"\x0b"))), fault.ErrLimit},
+		"targets":  {module(section(1, "\x01\x60\x00\x00"), section(3, "\x01\x00"), section(10, "\x01"+sized(targets))), fault.ErrLimit},
+		"unused":   {module(section(1, "\x01\x60\x00\x00"), section(3, leb(2000)+strings.Repeat("\x00", 2000)), section(10, leb(2000)+strings.Repeat(sized("\x01"+leb(40_000)+"\x7f\x0b"), 2000))), fault.ErrLimit},
 		"arity":    {module(section(1, arity)), fault.ErrLimit},
 		"locals":   {module(section(1, "\x01\x60\x00\x00"), section(3, "\x01\x00"), section(10, "\x01\x06\x01\xd0\x86\x03\x7f\x0b")), fault.ErrUnsupported},
 		"unknown":  {module(section(1, "\x01\x60\x00\x00"), section(3, "\x01\x00"), section(10, "\x01\x03\x00\xff\x0b")), fault.ErrUnsupported},
@@ -204,6 +216,9 @@ func TestBoundsOnWhatIsCompiled(t *testing.T) {
 	} {
 		_, err := meter.Instrument(tc.b, meter.Options{})
 		require.ErrorIs(t, err, tc.want, name)
+		if _, err := meter.Confine(tc.b, meter.Options{}); name == "loops" || name == "branches" || name == "targets" {
+			require.ErrorIs(t, err, tc.want, name)
+		}
 	}
 }
 
@@ -214,12 +229,13 @@ func module(sections ...string) []byte {
 func section(id byte, content string) string { return string(id) + sized(content) }
 
 // sized puts the length of s in front of it.
-func sized(s string) string {
-	n, out := len(s), ""
+func sized(s string) string { return leb(len(s)) + s }
+
+func leb(n int) (s string) {
 	for ; n >= 0x80; n >>= 7 {
-		out += string([]byte{byte(n) | 0x80})
+		s += string([]byte{byte(n) | 0x80})
 	}
-	return out + string([]byte{byte(n)}) + s
+	return s + string([]byte{byte(n)})
 }
 
 // Loops that are written several times over end where they would fill memory.
