@@ -226,3 +226,27 @@ func TestEncoder(t *testing.T) {
 	_, err = p.BytesCodec("imagecodecs_jpeg", nil)
 	require.ErrorIs(t, err, fault.ErrUnsupported)
 }
+
+// With the grant a reader reads other objects of the store, and chunks may lie there.
+func TestGrantOfKeys(t *testing.T) {
+	ctx := context.Background()
+	_, err := plugin.Open(ctx, module(t, "hostile/keys"), plugin.Options{})
+	require.ErrorIs(t, err, fault.ErrNotAllowed)
+
+	p := opened(t, "hostile/keys", plugin.Options{Grants: plugin.Grants{Keys: true}})
+	st := storage.NewMemory()
+	st.Set("a.far", nil)
+	_, err = p.Array(ctx, st, "a.far")
+	require.ErrorIs(t, err, fault.ErrNotFound) // what the store said of the other one
+	st.Set("other", []byte("\x021234567"))
+	view, err := p.Array(ctx, st, "a.far")
+	require.NoError(t, err)
+	a, err := zarr.OpenArray(ctx, view, "", zarr.Options{})
+	require.NoError(t, err)
+	got, err := a.RetrieveRegion(ctx, []int64{0}, []int64{4}, zarr.ReadOptions{})
+	require.NoError(t, err)
+	require.Equal(t, "2345", string(got))
+	st.Remove("other")
+	_, err = a.RetrieveRegion(ctx, []int64{0}, []int64{4}, zarr.ReadOptions{})
+	require.ErrorIs(t, err, fault.ErrStale)
+}

@@ -1,0 +1,38 @@
+;; A reader whose array lies in another object than the one it is asked to
+;; open: "other". What it reads outside of the store, or by no key at all, has to be refused.
+(module
+  (import "gridhold_plugin" "read_key" (func $read (param i32 i32 i32 i32 i32 i32) (result i32)))
+  (memory (export "memory") 1)
+  (global $top (mut i32) (i32.const 8192))
+  (data (i32.const 1024) "{\"name\":\"keys\",\"reader\":{\"suffixes\":[\".far\"]}}")
+  (data (i32.const 2048) "{\"shape\":[4],\"data_type\":\"uint8\",\"chunk_grid\":{\"name\":\"regular\",\"configuration\":{\"chunk_shape\":[4]}},\"codecs\":[{\"name\":\"bytes\"}],\"fill_value\":0}")
+  (data (i32.const 3328) "other")
+  (data (i32.const 3344) "../other")
+  (func (export "gp_abi") (result i32) (i32.const 0x10000))
+  (func (export "gp_alloc") (param i32) (result i32) (local $at i32)
+    (local.set $at (global.get $top))
+    (global.set $top (i32.add (global.get $top) (i32.and (i32.add (local.get 0) (i32.const 15)) (i32.const -16))))
+    (local.get $at))
+  (func (export "gp_reset") (global.set $top (i32.const 8192)))
+  (func $two (export "two") (param $out i32) (param $at i32) (param $len i32) (result i32)
+    (i32.store (local.get $out) (local.get $at))
+    (i32.store (i32.add (local.get $out) (i32.const 4)) (local.get $len))
+    (i32.const 0))
+  (func (export "gp_about") (param i32) (result i32) (call $two (local.get 0) (i32.const 1024) (i32.const 46)))
+  (func (export "gp_describe") (param $key i32) (param $key_len i32) (param $lo i32) (param $hi i32) (param $out i32) (result i32) (local $n i32)
+    ;; Invalid, all of them: a way out, no key, one outside of memory.
+    (if (i32.ne (call $read (i32.const 3344) (i32.const 8) (i32.const 0) (i32.const 0) (i32.const 4096) (i32.const 4)) (i32.const -13)) (then (unreachable)))
+    (if (i32.ne (call $read (i32.const 3344) (i32.const 0) (i32.const 0) (i32.const 0) (i32.const 4096) (i32.const 4)) (i32.const -13)) (then (unreachable)))
+    (if (i32.ne (call $read (i32.const 0xfffffff0) (i32.const 32) (i32.const 0) (i32.const 0) (i32.const 4096) (i32.const 4)) (i32.const -13)) (then (unreachable)))
+    ;; The first byte of the other object is the state.
+    (local.set $n (call $read (i32.const 3328) (i32.const 5) (i32.const 0) (i32.const 0) (i32.const 4096) (i32.const 1)))
+    (if (i32.lt_s (local.get $n) (i32.const 0)) (then (return (local.get $n))))
+    (drop (call $two (i32.add (local.get $out) (i32.const 8)) (i32.const 4096) (i32.const 1)))
+    (call $two (local.get $out) (i32.const 2048) (i32.const 144)))
+  ;; The chunk begins where the state says.
+  (func (export "gp_chunk") (param $state i32) (param $len i32) (param $index i32) (param $axes i32) (param $out i32) (result i32)
+    (i64.store (i32.const 5000) (i64.load8_u (local.get $state)))
+    (i64.store (i32.const 5008) (i64.const 4))
+    (drop (call $two (local.get $out) (i32.const 5000) (i32.const 16)))
+    (call $two (i32.add (local.get $out) (i32.const 8)) (i32.const 3328) (i32.const 5)))
+)
