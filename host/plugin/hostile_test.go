@@ -445,3 +445,27 @@ func TestMemoryStaysFlat(t *testing.T) {
 	run(9000)
 	require.Less(t, resident()-had, int64(8<<20), "bytes more after 9000 calls than after 1000")
 }
+
+// Plugins come and go, many at once.
+func TestOpenCallClose(t *testing.T) {
+	wasm := module(t, "hostile/codecs")
+	var wg sync.WaitGroup
+	for i := range 8 {
+		wg.Go(func() {
+			for k := range 5 {
+				p, err := plugin.Open(context.Background(), wasm, plugin.Options{Memory: 1 << 20, Interruption: plugin.Interruption((i + k) % 2)})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if got, err := decode(p, "right", "abc", 8); err != nil || got != "abc" {
+					t.Error(got, err)
+				}
+				if err := p.Close(); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
