@@ -30,53 +30,6 @@ const (
 	nearCost     = 6 << 4 // a distance, at least
 )
 
-// effort is what a level spends.
-type effort struct {
-	quick quick // what a fast search spends, which goes first
-	least int   // how much of a block, by a fast search, has to be matches for a thorough one: one in so many bits; 0: none
-	rich  int   // the effort, by level, that is spent instead where half 16ths of a block are matches
-	half  int
-	heads int // bits of hashes
-	tries int // earlier places that are looked at; 0: there is no thorough search
-	more  int // for each that was better than those before
-	later int // positions after one with a match that are tried too
-	nice  int // bytes of a match after which no better one is looked for
-	skip  int // where nothing matched for 1<<skip bytes, one more is skipped each time
-}
-
-// quick is what a fast search spends.
-type quick struct {
-	bits  int // of hashes; 0: there is no such search
-	short int // bytes of a match that is looked for, at least
-	hard  int // the same while what matched saved little
-	leap  int // bytes that are left out, at most
-	gain  int // 16ths of a bit that a match saves, at least
-}
-
-var (
-	careful = quick{bits: fastBits, short: 5, hard: 5, leap: 256}
-	sloppy  = quick{bits: fastBits, short: 5, hard: 5, leap: 1 << 10, gain: 4 << 4}
-	hasty   = quick{bits: fastBits - 1, short: 6, hard: 7, leap: 1 << 10, gain: 4 << 4}
-)
-
-var efforts = [...]effort{
-	Numbers: {quick: careful, least: 64, rich: 5, half: 9, heads: 15, tries: 2, more: 2, nice: 16, skip: 5},
-
-	1: {quick: careful},
-	2: {quick: careful, least: 64, rich: 3, half: 8, heads: 14, tries: 2, more: 2, nice: 16, skip: 6},
-	3: {quick: careful, least: 64, rich: 4, half: 8, heads: 15, tries: 6, more: 4, nice: 32, skip: 6},
-	4: {quick: careful, least: 64, rich: 5, half: 8, heads: 15, tries: 4, more: 4, later: 1, nice: 48, skip: 6},
-	5: {quick: careful, least: 64, rich: 6, half: 8, heads: 16, tries: 4, more: 4, later: 1, nice: 64, skip: 6},
-	6: {quick: careful, least: 64, rich: 7, half: 8, heads: 16, tries: 12, more: 8, later: 2, nice: 128, skip: 7},
-	7: {heads: 16, tries: 96, later: 2, nice: 256, skip: 9},
-	8: {heads: 16, tries: 192, later: 2, nice: 512, skip: 9},
-	9: {heads: 16, tries: 512, later: 2, nice: 1024, skip: 10},
-
-	// Where a fast search of bits saves much, a thorough one saves little more.
-	Bits:  {quick: sloppy, least: 6, rich: Quick, half: 6, heads: 15, tries: 2, more: 2, nice: 16, skip: 5},
-	Quick: {quick: hasty},
-}
-
 // searcher finds matches.
 type searcher struct {
 	src    []byte
@@ -89,6 +42,7 @@ type searcher struct {
 	shift  int                  // of hashes there
 	worth  int                  // 16ths of a bit that a byte takes as a literal
 	saved  int                  // of the block, by matches
+	parser *parser              // nil: not needed yet
 
 	repeat   [3]int // the last distances
 	literals []byte // of the block
@@ -97,9 +51,12 @@ type searcher struct {
 
 // begin prepares for an input.
 func (s *searcher) begin(src []byte, level int) {
-	if e := &efforts[level]; e.tries > 0 && s.heads == nil {
-		s.heads = make([]int32, 1<<headBits)
-		s.before = make([]uint16, 1<<chainBits)
+	e := &efforts[level]
+	if e.tries > 0 && s.heads == nil {
+		s.heads, s.before = make([]int32, 1<<headBits), make([]uint16, 1<<chainBits)
+	}
+	if e.again > 0 && s.parser == nil {
+		s.parser = new(parser)
 	}
 	if s.literals == nil {
 		s.literals = make([]byte, 0, maxBlock+lz.Wide)
@@ -107,9 +64,12 @@ func (s *searcher) begin(src []byte, level int) {
 	if s.base == 0 || s.base+len(src) > 1<<30 {
 		clear(s.seen[:])
 		clear(s.heads)
+		if s.parser != nil {
+			clear(s.parser.three[:])
+		}
 		s.base = 1
 	}
-	s.shift = 32 - efforts[level].heads
+	s.shift = 32 - e.heads
 	s.src, s.level, s.next, s.repeat = src, level, 0, [3]int{1, 4, 8}
 }
 
@@ -123,22 +83,19 @@ func (s *searcher) end() {
 func (s *searcher) block(from, to int) {
 	e := &efforts[s.level]
 	s.worth = worth(s.src[from:to])
-	if e.quick.bits == 0 {
-		s.start()
-		s.finish(s.thorough(from, to, e), to)
-		return
-	}
 	before := s.repeat
 	s.start()
 	at := s.fast(from, to, &e.quick)
-	if s.saved*e.least > (to-from)*s.worth {
-		if s.saved*16 > (to-from)*s.worth*e.half {
+	switch all := (to - from) * s.worth; {
+	case e.again > 0 && (s.saved > 0 || !noise(s.src[from:to])):
+		s.anew(from, before)
+		at = s.weighed(from, to, e)
+	case s.saved*e.least > all:
+		if s.saved*16 > all*e.half {
 			e = &efforts[e.rich]
 		}
 		if e.tries > 0 {
-			s.repeat = before
-			s.start()
-			s.next = max(s.next, from-recent)
+			s.anew(from, before)
 			at = s.thorough(from, to, e)
 		}
 	}
@@ -146,6 +103,13 @@ func (s *searcher) block(from, to int) {
 }
 
 func (s *searcher) start() { s.literals, s.seqs, s.saved = s.literals[:0], s.seqs[:0], 0 }
+
+// anew prepares for another search of the block from from on, before which the
+// last distances were these.
+func (s *searcher) anew(from int, before [3]int) {
+	s.start()
+	s.repeat, s.next = before, max(s.next, from-recent)
+}
 
 // finish adds the literals that are left.
 func (s *searcher) finish(at, to int) { s.literals = append(s.literals, s.src[at:to]...) }
