@@ -2,6 +2,4 @@ package interop
 
 // shortfalls are the settings of which chunks are larger than they may be,
 // and by how many percent of the peer's they are at most.
-var shortfalls = map[string]float64{
-	"lz4hc 9, none, classes": 8.0,
-}
+var shortfalls = map[string]float64{}

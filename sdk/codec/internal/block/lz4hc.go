@@ -74,12 +74,12 @@ func (c *chains) longest(src []byte, at, back, n, tries int) (begin, seen, lengt
 
 // AppendLZ4HC appends src[start:] as one LZ4 block to dst; matches may begin
 // in src[:start], a dictionary. It looks for longer matches than
-// AppendLZ4Fast, at each of up to 2^level earlier places, and takes a later
-// one where that is longer; from level 3 on it weighs all of them. level is in
-// 1..9.
+// AppendLZ4Fast, at each of up to 2^level earlier places (half as many from 3 to
+// 8), and takes a later one where that is longer; from level 3 on it weighs all
+// of them. level is in 1..9.
 func AppendLZ4HC(dst, src []byte, start, level int) []byte {
 	if level >= hcParse {
-		return appendLZ4Parsed(dst, src, start, 1<<(level-1))
+		return appendLZ4Parsed(dst, src, start, 1<<(level-1+level/9))
 	}
 	c := chainPool.Get().(*chains)
 	defer chainPool.Put(c)
