@@ -469,3 +469,23 @@ func TestOpenCallClose(t *testing.T) {
 	}
 	wg.Wait()
 }
+
+// Go's collector stops what runs, and cannot stop wasm. It gets its turn when
+// the plugin asks for more.
+func TestCollectorGetsItsTurn(t *testing.T) {
+	p := opened(t, "hostile/codecs", plugin.Options{Instances: 1})
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() { _, err := decodeIn(ctx, p, "endless", "", 8); ended <- err }()
+	for range 10 {
+		runtime.GC()
+	}
+	select {
+	case err := <-ended:
+		t.Fatal("the plugin ended before the collector did: ", err)
+	default:
+	}
+	cancel()
+	require.ErrorIs(t, <-ended, context.Canceled)
+}
