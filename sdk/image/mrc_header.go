@@ -64,8 +64,8 @@ var mrcModes = map[int32]mrcMode{
 // bytes, 1024 or all there are. name matters only where the header is not
 // sure of itself. The data need not all be there: see Data.
 //
-// ErrCorrupt for a header that is cut short or cannot be meant, ErrUnsupported
-// for a mode that is not read and for a file that is compressed.
+// ErrCorrupt for a header that is cut short, cannot be meant or may be of
+// either byte order, ErrUnsupported for a mode that is not read and for a file that is compressed.
 func ParseMRCHeader(head []byte, size int64, name string) (*MRCHeader, error) {
 	if bytes.HasPrefix(head, []byte{0x1f, 0x8b}) {
 		return nil, fault.At(fault.ErrUnsupported, "mrc", name, 0, "bad header: the file is compressed with gzip, unpack it first")
@@ -88,7 +88,13 @@ func ParseMRCHeader(head []byte, size int64, name string) (*MRCHeader, error) {
 	case stamp != [2]byte{0x44, 0x44} && stamp != [2]byte{0x44, 0x41} && stamp != [2]byte{0x11, 0x11}:
 		h.warn("odd machine stamp")
 	}
-	return h, h.check(name)
+	if err := h.check(name); err != nil {
+		return h, err
+	}
+	if mrcUndecided(head, size) {
+		return nil, fault.At(fault.ErrCorrupt, "mrc", name, 212, "bad header: both byte orders make sense, and the machine stamp names neither")
+	}
+	return h, nil
 }
 
 func (h *MRCHeader) warn(why string) { h.Warnings = append(h.Warnings, why) }
@@ -102,6 +108,16 @@ func mrcByteOrder(head []byte, size int64) (order binary.ByteOrder, sure bool) {
 		return binary.BigEndian, big == mrcFullScore
 	}
 	return binary.LittleEndian, little == mrcFullScore
+}
+
+// mrcUndecided reports whether nothing tells the byte order, and it matters.
+func mrcUndecided(head []byte, size int64) bool {
+	if head[212] == 0x44 || head[212] == 0x11 || mrcScore(head, size, binary.LittleEndian) != mrcScore(head, size, binary.BigEndian) {
+		return false
+	}
+	little, big := readMRCHeader(head, binary.LittleEndian), readMRCHeader(head, binary.BigEndian)
+	return little.NX != big.NX || little.NY != big.NY || little.NZ != big.NZ || little.Extended != big.Extended ||
+		little.Mode != big.Mode || mrcModes[little.Mode].bits > 8
 }
 
 const mrcFullScore = 8
