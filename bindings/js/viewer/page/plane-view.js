@@ -49,7 +49,7 @@ export class PlaneView {
       onpointerleave: () => { this.#readout.textContent = ' '; }, onwheel: (e) => this.#wheel(e), ondblclick: (e) => this.#zoomBy(2, e),
     });
     this.element = [
-      this.#bar(),
+      ...this.#bars(),
       el('div', { class: 'picture' }, this.#canvas),
       this.#failure,
       el('div', { class: 'under' }, this.#state, this.#readout),
@@ -83,9 +83,9 @@ export class PlaneView {
 
   // What there is to choose.
 
-  #bar() {
+  #bars() {
     const { axes, channel, y, x, levels } = this.#source;
-    const bar = el('div', { class: 'bar', role: 'group', 'aria-label': 'How it is shown' });
+    const bar = el('div', { class: 'bar', role: 'group', 'aria-label': 'What is shown' });
     if (levels.length > 1) {
       const all = levels.map((_, l) => { const { h, w } = this.#tiles.geometry(l); return [String(l), `${l}: ${w} × ${h}`]; });
       bar.append(choice('Level', [['auto', 'as the zoom needs'], ...all], 'auto', (v) => { this.#level = v === 'auto' ? v : Number(v); this.#draw(); }).row);
@@ -102,10 +102,10 @@ export class PlaneView {
       el('button', { 'aria-label': 'Farther', onclick: () => this.#zoomBy(1 / ZOOM) }, '−'),
       el('button', { 'aria-label': 'Nearer', onclick: () => this.#zoomBy(ZOOM) }, '+'),
       el('button', { onclick: () => { this.#fits = true; this.#draw(); } }, 'Fit'),
-      el('button', { onclick: () => { this.#forget(this.#channels); this.#draw(); } }, 'Contrast of this'),
-      ...this.#channels.map((c) => this.#channelBox(c)),
     );
-    return bar;
+    return [bar, el('div', { class: 'bar', role: 'group', 'aria-label': 'How it is shown' },
+      ...this.#channels.map((c) => this.#channelBox(c)),
+      el('button', { onclick: () => { this.#forget(this.#channels); this.#draw(); } }, 'Find the contrast'))];
   }
 
   #channelBox(c) {

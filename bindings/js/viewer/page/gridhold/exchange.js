@@ -14,7 +14,7 @@ export class Exchanges {
         // Called as a plain function, whatever `this` it has.
         this.#fetch = async (url, init) => {
             const response = await fetch(url, init);
-            if (response.url !== '' && new URL(response.url).protocol !== new URL(url).protocol) {
+            if (response.url !== url && response.url !== '' && new URL(response.url).protocol !== new URL(url).protocol) {
                 discard(response);
                 throw new IOError(`${url}: redirected to another scheme`, { item: url });
             }
@@ -28,11 +28,11 @@ export class Exchanges {
         const v = this.#memory.view();
         const text = (at) => this.#memory.text(v.getUint32(req + at, true), v.getUint32(req + at + 4, true));
         const url = text(Fetch.url);
-        const headers = new Headers();
+        const headers = {};
         for (const line of text(Fetch.header).split('\r\n')) {
             const colon = line.indexOf(':');
             if (colon > 0)
-                headers.append(line.slice(0, colon), line.slice(colon + 1).trim());
+                headers[line.slice(0, colon).toLowerCase()] = line.slice(colon + 1).trim();
         }
         try {
             const init = { method: text(Fetch.method), signal };
@@ -57,6 +57,15 @@ export class Exchanges {
         let length = 0;
         if (response.body === null)
             return { length, cut: false };
+        // A stream costs a page more than the bytes of most answers do.
+        if (!response.headers.has('content-encoding') && Number(response.headers.get('content-length') ?? Infinity) <= cap) {
+            const bytes = new Uint8Array(await response.arrayBuffer());
+            check();
+            if (bytes.length > cap)
+                throw new IOError('an answer that is longer than it says');
+            this.#memory.bytes(this.#memory.view().getUint32(req + Fetch.body, true), bytes.length).set(bytes);
+            return { length: bytes.length, cut: false };
+        }
         const reader = response.body.getReader();
         for (;;) {
             const { done, value } = await reader.read();
@@ -78,20 +87,19 @@ export class Exchanges {
         // have made sense; there the guest must see the header and refuse.
         const unpacked = response.status !== 206 && response.headers.has('content-encoding');
         const v = this.#memory.view();
-        const out = this.#memory.bytes(v.getUint32(req + Fetch.answer, true), v.getUint32(req + Fetch.answerCap, true));
-        let at = 0;
+        const room = v.getUint32(req + Fetch.answerCap, true);
+        let lines = '';
         response.headers.forEach((value, name) => {
             if (unpacked && (name === 'content-encoding' || name === 'content-length'))
                 return;
-            const line = new TextEncoder().encode(`${name}: ${value}\r\n`);
-            if (at + line.length > out.length)
-                return;
-            out.set(line, at);
-            at += line.length;
+            const line = `${name}: ${value}\r\n`;
+            if (3 * (lines.length + line.length) <= room)
+                lines += line; // as UTF-8 it is no longer than that
         });
-        return at;
+        return utf8.encodeInto(lines, this.#memory.bytes(v.getUint32(req + Fetch.answer, true), room)).written;
     }
 }
+const utf8 = new TextEncoder();
 /** What an error says, with the cause that fetch hides one level down. */
 export function reason(thrown) {
     if (!(thrown instanceof Error))

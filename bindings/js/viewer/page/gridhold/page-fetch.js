@@ -22,13 +22,10 @@ export class PageFetch {
     async fetch(url, init, headers) {
         if (!isAbroad(url))
             return this.#plain(url, init, headers);
-        const tag = headers.get('if-match');
-        headers.delete('if-match');
-        const suffix = /^bytes=-(\d+)$/.exec(headers.get('range') ?? '');
-        const response = suffix === null
-            ? await this.#plain(url, init, headers)
-            : await this.#tail(url, init, headers, Number(suffix[1]));
-        if (tag === null || !response.ok)
+        const { 'if-match': tag, ...rest } = headers;
+        const suffix = /^bytes=-(\d+)$/.exec(rest.range ?? '');
+        const response = suffix === null ? await this.#plain(url, init, rest) : await this.#tail(url, init, rest, Number(suffix[1]));
+        if (tag === undefined || !response.ok)
             return response;
         const got = response.headers.get('etag');
         if (got === null || got === tag)
@@ -38,15 +35,15 @@ export class PageFetch {
     }
     async #plain(url, init, headers) {
         try {
-            return await this.#fetch(url, { ...init, headers });
+            // Chromium's cache lets one request at a time have an object, though each wants another part of it.
+            return await this.#fetch(url, { ...init, headers, ...('range' in headers && { cache: 'no-store' }) });
         }
         catch (error) {
             // Chromium fails where a server packs what was asked for by a range. What
             // begins at 0 may be had whole; whoever wanted a part of it cuts it.
-            if (!(error instanceof TypeError) || !/^bytes=0-\d+$/.test(headers.get('range') ?? ''))
+            if (!(error instanceof TypeError) || !/^bytes=0-\d+$/.test(headers.range ?? ''))
                 throw error;
-            const whole = new Headers(headers);
-            whole.delete('range');
+            const { range: _, ...whole } = headers;
             return this.#fetch(url, { ...init, headers: whole });
         }
     }
@@ -56,11 +53,7 @@ export class PageFetch {
         if (this.#silent.has(origin))
             return this.#plain(url, init, headers);
         const kind = `${origin} ${n}`;
-        const from = (start) => {
-            const ranged = new Headers(headers);
-            ranged.set('range', `bytes=${start}-`);
-            return this.#plain(url, init, ranged);
-        };
+        const from = (start) => this.#plain(url, init, { ...headers, range: `bytes=${start}-` });
         for (let start = this.#guess(kind), tries = 0;; tries++) {
             const response = await from(start);
             if (response.status !== 206 && response.status !== 416)
@@ -99,7 +92,7 @@ export class PageFetch {
 /** Whether a page, or its worker, asks another origin. Never in Node. */
 export function isAbroad(url) {
     const origin = pageOrigin();
-    return origin !== undefined && origin !== new URL(url).origin;
+    return origin !== undefined && !url.startsWith(`${origin}/`);
 }
 /** The origin of the page; `undefined` in Node. */
 export function pageOrigin() {
