@@ -2,6 +2,8 @@ package meter_test
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -14,6 +16,14 @@ import (
 // Nothing makes the pass panic, and what was valid still is.
 func FuzzInstrument(f *testing.F) {
 	f.Add(work(f))
+	examples, err := filepath.Glob("../../../testdata/plugins/*.wasm")
+	require.NoError(f, err)
+	require.NotEmpty(f, examples)
+	for _, name := range examples {
+		b, err := os.ReadFile(name)
+		require.NoError(f, err)
+		f.Add(b)
+	}
 	for _, i := range []string{"\x01", "\xfc\x0a\x00\x00", "\x03\x40\x0b", "\x11\x01\x00", "\xfd\x0c0123456789abcdef"} {
 		f.Add(around(i))
 	}
