@@ -53,6 +53,7 @@ func (c contract) has(export string) bool { return slices.Contains(c.exports, ex
 // inspect validates a module, with everything but its code being compiled,
 // and compares it with the contract.
 func inspect(ctx context.Context, wasm []byte, o Options) (c contract, err error) {
+	defer recovered(&err)
 	rt := wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfigInterpreter().WithCoreFeatures(api.CoreFeaturesV2))
 	defer rt.Close(ctx)
 	m, err := rt.CompileModule(ctx, wasm)

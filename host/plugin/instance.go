@@ -43,6 +43,12 @@ func (p *Plugin) within(ctx context.Context, reads source, f func(in *instance) 
 		return err
 	}
 	defer p.put(in)
+	defer func() {
+		if err != nil && fault.CodeOf(err) == fault.CodeInternal {
+			in.kill() // whatever state it is in
+		}
+	}()
+	defer recovered(&err)
 	// A new one each time: wazero looks at it from another goroutine, which may be late.
 	in.call = &call{Context: ctx, in: in, ends: ends, reads: reads, budget: p.o.Read}
 	if p.o.Interruption == Runtime {

@@ -63,11 +63,19 @@ func Open(ctx context.Context, wasm []byte, o Options) (*Plugin, error) {
 	return p, nil
 }
 
+// recovered turns a panic into an error. No module should bring the compiler to
+// one; some day one will.
+func recovered(err *error) {
+	if p := recover(); p != nil {
+		*err = fault.Recovered(p)
+	}
+}
+
 // compile instruments the module and makes machine code of it.
-func (p *Plugin) compile(ctx context.Context, wasm []byte) error {
+func (p *Plugin) compile(ctx context.Context, wasm []byte) (err error) {
+	defer recovered(&err)
 	bounds := meter.Options{Tables: p.o.Tables, Stack: p.o.Stack, Work: p.o.Work}
 	var code []byte
-	var err error
 	if p.o.Interruption == Counter {
 		code, err = meter.Instrument(wasm, bounds)
 		if fault.CodeOf(err) == fault.CodeUnsupported {
