@@ -10,9 +10,9 @@ func (d *decoder) parseLiterals(src []byte) (literals, rest []byte, err error) {
 	if kind == kindRaw || kind == kindRLE {
 		head := [4]int{1, 2, 1, 3}[format]
 		word, src, ok := number(src, head)
-		n := word >> 4
+		n := int(word >> 4)
 		if head == 1 {
-			n = word >> 3
+			n = int(word >> 3)
 		}
 		stored := n
 		if kind == kindRLE {
@@ -30,7 +30,7 @@ func (d *decoder) parseLiterals(src []byte) (literals, rest []byte, err error) {
 
 	width := [4]int{10, 10, 14, 18}[format]
 	word, src, ok := number(src, (4+2*width+7)/8)
-	n, stored := word>>4&(1<<width-1), word>>(4+width)
+	n, stored := int(word>>4&(1<<width-1)), int(word>>(4+width))
 	if !ok || n > maxBlock || stored > len(src) {
 		return nil, nil, corrupt("literals are damaged")
 	}
@@ -57,16 +57,15 @@ func (d *decoder) parseLiterals(src []byte) (literals, rest []byte, err error) {
 	return literals, rest, nil
 }
 
-// number reads a number of n bytes.
-func number(src []byte, n int) (v int, rest []byte, ok bool) {
+// number reads a number of n bytes: up to 40 bits, which an int may not have.
+func number(src []byte, n int) (v uint64, rest []byte, ok bool) {
 	if n > len(src) {
 		return 0, nil, false
 	}
-	var w uint64
 	for i, c := range src[:n] {
-		w |= uint64(c) << (8 * i)
+		v |= uint64(c) << (8 * i)
 	}
-	return int(w), src[n:], true
+	return v, src[n:], true
 }
 
 // fillFour decodes four streams, whose sizes come first, to a quarter each.
