@@ -85,7 +85,7 @@ func TestServeOptions(t *testing.T) {
 
 	r := gridhold(t, "serve", "--listen", strings.TrimPrefix(strings.TrimSuffix(said.URL, "/"), "http://"), dir)
 	require.Equal(t, statusFailed, r.status)
-	require.Contains(t, r.stderr, "address already in use")
+	require.Contains(t, r.stderr, "bind: ")
 	r = gridhold(t, "serve", filepath.Join(dir, "absent"))
 	require.Equal(t, statusFailed, r.status)
 	require.Contains(t, r.stderr, "absent: ")
