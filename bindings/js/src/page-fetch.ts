@@ -20,17 +20,20 @@ interface Tails {
 /** Makes the requests of a page, or of its worker, and learns of servers how. */
 export class PageFetch {
   #fetch: typeof fetch;
+  #home: string;
   #tails = new Map<string, Tails>();
   /** Origins that do not tell a page the size of what they send parts of. */
   #silent = new Set<string>();
 
-  constructor(fetch: typeof globalThis.fetch) {
+  /** `origin` is the page's. */
+  constructor(fetch: typeof globalThis.fetch, origin: string) {
     this.#fetch = fetch;
+    this.#home = `${origin}/`;
   }
 
   /** As `fetch`, without what costs a preflight where that can be done without. */
   async fetch(url: string, init: RequestInit, headers: Record<string, string>): Promise<Response> {
-    if (!isAbroad(url)) return this.#plain(url, init, headers);
+    if (url.startsWith(this.#home)) return this.#plain(url, init, headers);
     const { 'if-match': tag, ...rest } = headers;
     const suffix = /^bytes=-(\d+)$/.exec(rest.range ?? '');
     const response = suffix === null ? await this.#plain(url, init, rest) : await this.#tail(url, init, rest, Number(suffix[1]));
