@@ -246,3 +246,55 @@ func TestReport28Paths(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, sub8(3, 3), got)
 }
+
+// Report 1: what a server is asked for ends at the last byte of the entry.
+func TestReport1RequestsOfServers(t *testing.T) {
+	m := grid8(t, endCRC)
+	server := storagetest.NewOrigin(nil)
+	for _, key := range []string{"zarr.json", "c/0/0", "c/0/1", "c/1/0", "c/1/1"} {
+		b, _, err := storage.ReadAll(t.Context(), m, key, 1<<20)
+		require.NoError(t, err)
+		server.Put(key, b)
+	}
+	a := open(t, storage.NewHTTP(server, storagetest.OriginURL, storage.HTTPOptions{}))
+	o := zarr.ReadOptions{Cache: a.ShardCache(zarr.CacheOptions{})}
+	for s := range 4 {
+		x, err := a.ShardIndex(t.Context(), at(int64(s/2), int64(s%2)), o)
+		require.NoError(t, err)
+		for _, k := range []int{2, 0, 3, 1} {
+			i, j := s/2*2+k/2, s%2*2+k%2
+			got, err := a.RetrieveSubchunk(t.Context(), at(int64(i), int64(j)), o)
+			require.NoError(t, err)
+			require.Equal(t, sub8(i, j), got)
+			off, n, ok := x.At(k)
+			require.True(t, ok)
+			all := server.Requests()
+			require.Contains(t, all[len(all)-1], fmt.Sprintf("c/%d/%d bytes=%d-%d", s/2, s%2, off, off+n-1))
+		}
+	}
+}
+
+// Report 2: an entry that leads past the end is refused, of every form of the
+// index, and of data nothing is asked for.
+func TestReport2EntriesPastTheEnd(t *testing.T) {
+	for _, start := range []bool{false, true} {
+		for _, f := range []indexForm{{}, {checksums: 1}, {bigEndian: true, checksums: 1}, {checksums: 2}} {
+			f.start = start
+			for _, entry := range [][2]uint64{{1 << 40, 8}, {0, 1 << 40}, {1 << 63, 8}, {8, 1<<63 - 1}, {1<<64 - 2, 8}, {200, 100}} {
+				m := grid8(t, f)
+				index := f.index([]uint64{0, 8, 0, 8, 0, 8, entry[0], entry[1]})
+				shard := append(make([]byte, 100), index...)
+				if f.start {
+					shard = append(index, make([]byte, 100)...)
+				}
+				m.Set("c/0/0", shard)
+				rec := storagetest.Record(m)
+				a := open(t, rec)
+				rec.Reset()
+				_, err := a.RetrieveSubchunk(t.Context(), at(1, 1), zarr.ReadOptions{})
+				require.ErrorIs(t, err, fault.ErrCorrupt, "%+v %v", f, entry)
+				require.Equal(t, 1, rec.Requests(), "%+v %v: the index alone", f, entry)
+			}
+		}
+	}
+}
