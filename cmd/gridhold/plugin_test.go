@@ -34,7 +34,7 @@ func TestPluginCheck(t *testing.T) {
 	require.Equal(t, []string{".npy"}, d.Reads)
 	require.Len(t, d.Checks, 2)
 
-	r = gridhold(t, "plugin", "check", pluginNamed("hostile/locals"))
+	r = gridhold(t, "plugin", "check", pluginNamed("hostile/odd"))
 	require.Zero(t, r.status, r.stderr)
 	require.Contains(t, string(r.stdout), "interruption: runtime, since the counter cannot be: ")
 

@@ -302,12 +302,17 @@ func TestRefused(t *testing.T) {
 		{"hostile/codecs", plugin.Options{Memory: 1 << 15}, fault.ErrInvalid},
 		{"hostile/codecs", plugin.Options{Module: 1000}, fault.ErrLimit},
 		{"hostile/codecs", plugin.Options{Tables: 1}, fault.ErrLimit},
+		{"hostile/codecs", plugin.Options{Work: 1}, fault.ErrLimit},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			err := bounded(t, func() error { _, err := plugin.Open(ctx, module(t, tc.name), tc.o); return err })
 			require.ErrorIs(t, err, tc.want)
 		})
 	}
+	// A function with 2^32 - 1 locals, in 42 bytes: wazero would make room for them.
+	locals := []byte("\x00asm\x01\x00\x00\x00\x01\x04\x01\x60\x00\x00\x03\x02\x01\x00\x0a\x0b\x01\x09\x01\xff\xff\xff\xff\x0f\x7f\x0b\x0b")
+	err := bounded(t, func() error { _, err := plugin.Open(ctx, locals, plugin.Options{}); return err })
+	require.ErrorIs(t, err, fault.ErrLimit)
 	for name, b := range map[string][]byte{"nothing": nil, "text": []byte("hello"), "cut": module(t, "aec")[:4000]} {
 		_, err := plugin.Open(ctx, b, plugin.Options{})
 		require.ErrorIs(t, err, fault.ErrCorrupt, name)
@@ -355,7 +360,7 @@ func TestExit(t *testing.T) {
 
 // Where the pass cannot be, wazero interrupts, and the plugin says so.
 func TestFallback(t *testing.T) {
-	p := opened(t, "hostile/locals", plugin.Options{})
+	p := opened(t, "hostile/odd", plugin.Options{})
 	how, why := p.Interruption()
 	require.Equal(t, plugin.Runtime, how)
 	require.ErrorIs(t, why, fault.ErrUnsupported)

@@ -48,10 +48,15 @@ func Open(ctx context.Context, wasm []byte, o Options) (*Plugin, error) {
 		return nil, fault.New(fault.ErrLimit, "plugin", "", "the module is larger than "+itoa(o.Module)+" bytes")
 	}
 	p := &Plugin{o: o, turns: make(chan *instance, o.Instances), closed: make(chan struct{})}
+	// First what wazero should not see at all.
+	code, err := p.instrument(wasm)
+	if err != nil {
+		return nil, err
+	}
 	if p.contract, err = inspect(ctx, wasm, o); err != nil {
 		return nil, err
 	}
-	if err := p.compile(ctx, wasm); err != nil {
+	if err := p.compile(ctx, code); err != nil {
 		return nil, errors.Join(err, p.release())
 	}
 	for range o.Instances {
@@ -71,23 +76,23 @@ func recovered(err *error) {
 	}
 }
 
-// compile instruments the module and makes machine code of it.
-func (p *Plugin) compile(ctx context.Context, wasm []byte) (err error) {
+// instrument puts the counter into the module, or leaves it to wazero.
+func (p *Plugin) instrument(wasm []byte) (code []byte, err error) {
 	defer recovered(&err)
 	bounds := meter.Options{Tables: p.o.Tables, Stack: p.o.Stack, Work: p.o.Work}
-	var code []byte
 	if p.o.Interruption == Counter {
 		code, err = meter.Instrument(wasm, bounds)
-		if fault.CodeOf(err) == fault.CodeUnsupported {
-			p.why, p.o.Interruption = err, Runtime
+		if fault.CodeOf(err) != fault.CodeUnsupported {
+			return code, err
 		}
+		p.why, p.o.Interruption = err, Runtime
 	}
-	if p.o.Interruption != Counter {
-		code, err = meter.Confine(wasm, bounds)
-	}
-	if err != nil {
-		return err
-	}
+	return meter.Confine(wasm, bounds)
+}
+
+// compile makes machine code.
+func (p *Plugin) compile(ctx context.Context, code []byte) (err error) {
+	defer recovered(&err)
 	p.runtime = wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfig().WithCoreFeatures(api.CoreFeaturesV2).
 		WithMemoryLimitPages(uint32(p.o.Memory/pageSize)).WithCloseOnContextDone(p.o.Interruption == Runtime))
 	if p.o.Grants.WASI {

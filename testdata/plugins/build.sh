@@ -20,11 +20,8 @@ for name in tiff npy; do
 done
 "$RUSTC" --target wasm32-unknown-unknown --edition 2021 --crate-type cdylib -C opt-level=3 -C panic=abort -C lto -C strip=symbols \
 	-C target-feature=+bulk-memory,+nontrapping-fptoint -C link-arg=-zstack-size=16384 -o aec.wasm aec/aec.rs
-mapfile -t locals < <(for _ in {1..49992}; do echo i32; done)
 for wat in hostile/*.wat; do
-	text=$(<"$wat")
-	echo "${text/LOCALS/"${locals[*]}"}" >hostile/filled
-	wat2wasm hostile/filled -o "${wat%.wat}.wasm"
+	wat2wasm "$wat" -o "${wat%.wat}.wasm"
 done
-rm hostile/filled
+LC_ALL=C sed -i 's/\xfd\x80\x01/\xfd\x80\x00/' hostile/odd.wasm
 sha256sum ./*.wasm hostile/*.wasm | sed 's| \./| |' >SHA256SUMS

@@ -37,7 +37,7 @@ const (
 	// maxArity bounds the parameters and the results of a function: the
 	// compiler's work grows with them at each block.
 	maxArity = 256
-	// maxLocals is how many the compiler takes in a function.
+	// maxLocals is how many a function may have; wazero would make room for 2^32.
 	maxLocals = 50_000
 	// maxDepth bounds how deep blocks are nested, at which the compiler's work grows too.
 	maxDepth = 1024
@@ -46,7 +46,9 @@ const (
 // Instrument returns the module with the counters in it. The module must be
 // valid: what is invalid may be so afterwards, or be ErrCorrupt. ErrLimit: a
 // bound above, or of the options. ErrUnsupported: the module, or what it
-// would become, is not one that the pass knows; see [Confine].
+// would become, is not one that the pass knows; see [Confine]. Nothing of the
+// module is trusted, and little memory is taken: what is refused here should
+// not reach wazero.
 func Instrument(wasm []byte, o Options) ([]byte, error) {
 	m, err := parse(wasm)
 	if err != nil {

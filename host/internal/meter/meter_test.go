@@ -208,7 +208,7 @@ func TestBoundsOnWhatIsCompiled(t *testing.T) {
 		"targets":  {module(section(1, "\x01\x60\x00\x00"), section(3, "\x01\x00"), section(10, "\x01"+sized(targets))), fault.ErrLimit},
 		"unused":   {module(section(1, "\x01\x60\x00\x00"), section(3, leb(2000)+strings.Repeat("\x00", 2000)), section(10, leb(2000)+strings.Repeat(sized("\x01"+leb(40_000)+"\x7f\x0b"), 2000))), fault.ErrLimit},
 		"arity":    {module(section(1, arity)), fault.ErrLimit},
-		"locals":   {module(section(1, "\x01\x60\x00\x00"), section(3, "\x01\x00"), section(10, "\x01\x06\x01\xd0\x86\x03\x7f\x0b")), fault.ErrUnsupported},
+		"locals":   {module(section(1, "\x01\x60\x00\x00"), section(3, "\x01\x00"), section(10, "\x01"+sized("\x01\xff\xff\xff\xff\x0f\x7f\x0b"))), fault.ErrLimit},
 		"unknown":  {module(section(1, "\x01\x60\x00\x00"), section(3, "\x01\x00"), section(10, "\x01\x03\x00\xff\x0b")), fault.ErrUnsupported},
 		"cut":      {work(t)[:500], fault.ErrCorrupt},
 		"empty":    {nil, fault.ErrCorrupt},

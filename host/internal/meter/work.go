@@ -1,6 +1,7 @@
 package meter
 
 import (
+	"math"
 	"strconv"
 
 	"github.com/gridhold/gridhold/sdk/fault"
@@ -18,19 +19,25 @@ func (m *module) weigh(o Options) error {
 	}
 	work := 0
 	for i := range m.code {
-		if work += m.code[i].weight(m); work > most {
+		w := m.code[i].weight(m)
+		if w > most-work {
 			return fault.New(fault.ErrLimit, "wasm", "", "would take too long to compile: more than "+strconv.Itoa(most)+" by its blocks and locals")
 		}
+		work += w
 	}
 	return nil
 }
 
+// weight is the function's part of that.
 func (f *function) weight(m *module) int {
 	r := &reader{b: f.body}
 	locals := len(m.types[f.typ].params)
 	for range r.count() {
-		locals += int(min(r.u32(), maxLocals))
+		locals += int(min(r.u32(), maxLocals+1))
 		r.valueType()
+		if locals > maxLocals {
+			return math.MaxInt
+		}
 	}
 	blocks, targets := 0, 0
 	used := map[uint32]bool{}
