@@ -51,8 +51,8 @@ class _Calls(threading.local):
 
 
 def _calls() -> _Calls | None:
-    if not sys.platform.startswith("linux") or not _NOWAIT:
-        return None
+    if not sys.platform.startswith("linux") or not _NOWAIT or sys.maxsize < 2**32:
+        return None  # where addresses have 32 bits, so may offsets
     try:
         libc = ctypes.PyDLL(None)
         preadv2, statx = libc.preadv2, libc.statx

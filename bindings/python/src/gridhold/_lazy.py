@@ -21,7 +21,6 @@ from . import _fork
 from ._container import is_container
 from ._errors import InvalidError, StaleError
 from ._file import FileStore
-from ._types import NDArray
 
 _OPEN_MAX = 512  # arrays that a process keeps open for those who only name them
 _STACK_BYTES = 16 << 20  # of the images in one chunk of a stack
