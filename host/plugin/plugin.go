@@ -49,11 +49,11 @@ func Open(ctx context.Context, wasm []byte, o Options) (*Plugin, error) {
 	}
 	p := &Plugin{o: o, turns: make(chan *instance, o.Instances), closed: make(chan struct{})}
 	// First what wazero should not see at all.
-	code, err := p.instrument(wasm)
+	plain, code, err := p.instrument(wasm)
 	if err != nil {
 		return nil, err
 	}
-	if p.contract, err = inspect(ctx, wasm, o); err != nil {
+	if p.contract, err = inspect(ctx, plain, o); err != nil {
 		return nil, err
 	}
 	if err := p.compile(ctx, code); err != nil {
@@ -76,18 +76,20 @@ func recovered(err *error) {
 	}
 }
 
-// instrument puts the counter into the module, or leaves it to wazero.
-func (p *Plugin) instrument(wasm []byte) (code []byte, err error) {
+// instrument returns the module as it is, within bounds, and with the counter
+// in it; the same where that is left to wazero.
+func (p *Plugin) instrument(wasm []byte) (plain, code []byte, err error) {
 	defer recovered(&err)
 	bounds := meter.Options{Tables: p.o.Tables, Stack: p.o.Stack, Work: p.o.Work}
-	if p.o.Interruption == Counter {
-		code, err = meter.Instrument(wasm, bounds)
-		if fault.CodeOf(err) != fault.CodeUnsupported {
-			return code, err
-		}
-		p.why, p.o.Interruption = err, Runtime
+	if plain, err = meter.Confine(wasm, bounds); err != nil || p.o.Interruption != Counter {
+		return plain, plain, err
 	}
-	return meter.Confine(wasm, bounds)
+	code, err = meter.Instrument(wasm, bounds)
+	if fault.CodeOf(err) == fault.CodeUnsupported {
+		p.why, p.o.Interruption = err, Runtime
+		return plain, plain, nil
+	}
+	return plain, code, err
 }
 
 // compile makes machine code.

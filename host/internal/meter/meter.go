@@ -64,6 +64,7 @@ func Instrument(wasm []byte, o Options) ([]byte, error) {
 		m.moveElements,
 		m.moveExports,
 		m.moveStart,
+		m.checkData,
 		m.measure,
 		m.findCycles,
 		m.price,
@@ -79,18 +80,25 @@ func Instrument(wasm []byte, o Options) ([]byte, error) {
 }
 
 // Confine returns the module with its tables bound and nothing counted, for
-// those that Instrument gives up.
+// those that Instrument gives up. Custom sections are left out by both.
 func Confine(wasm []byte, o Options) ([]byte, error) {
 	m, err := parse(wasm)
 	if err != nil {
 		return nil, err
 	}
-	if err := m.weigh(o); err != nil {
-		return nil, err
+	elements, exports := m.section[sectionElement], m.section[sectionExport]
+	for _, step := range []func() error{
+		func() error { return m.weigh(o) },
+		func() error { return m.capTables(o) },
+		m.moveElements, // these for their checks
+		m.moveExports,
+		m.checkData,
+	} {
+		if err := step(); err != nil {
+			return nil, err
+		}
 	}
-	if err := m.capTables(o); err != nil {
-		return nil, err
-	}
+	m.section[sectionElement], m.section[sectionExport] = elements, exports
 	return m.bytes(), nil
 }
 

@@ -209,6 +209,12 @@ func TestBoundsOnWhatIsCompiled(t *testing.T) {
 		"unused":   {module(section(1, "\x01\x60\x00\x00"), section(3, leb(2000)+strings.Repeat("\x00", 2000)), section(10, leb(2000)+strings.Repeat(sized("\x01"+leb(40_000)+"\x7f\x0b"), 2000))), fault.ErrLimit},
 		"arity":    {module(section(1, arity)), fault.ErrLimit},
 		"locals":   {module(section(1, "\x01\x60\x00\x00"), section(3, "\x01\x00"), section(10, "\x01"+sized("\x01\xff\xff\xff\xff\x0f\x7f\x0b"))), fault.ErrLimit},
+		"types":    {module(section(1, "\xff\xff\xff\xff\x0f")), fault.ErrCorrupt},
+		"exports":  {module(section(7, "\xff\xff\xff\xff\x0f")), fault.ErrCorrupt},
+		"elements": {module(section(9, "\x01\x01\x00\xff\xff\xff\xff\x0f")), fault.ErrCorrupt},
+		"data":     {module(section(11, "\xff\xff\xff\xff\x0f")), fault.ErrCorrupt},
+		"segment":  {module(section(5, "\x01\x00\x01"), section(11, "\x01\x00\x41\x00\x0b\xff\xff\xff\xff\x0f")), fault.ErrCorrupt},
+		"name":     {module(section(7, "\x01\xff\xff\xff\xff\x0f\x00\x00")), fault.ErrCorrupt},
 		"unknown":  {module(section(1, "\x01\x60\x00\x00"), section(3, "\x01\x00"), section(10, "\x01\x03\x00\xff\x0b")), fault.ErrUnsupported},
 		"cut":      {work(t)[:500], fault.ErrCorrupt},
 		"empty":    {nil, fault.ErrCorrupt},
@@ -216,7 +222,7 @@ func TestBoundsOnWhatIsCompiled(t *testing.T) {
 	} {
 		_, err := meter.Instrument(tc.b, meter.Options{})
 		require.ErrorIs(t, err, tc.want, name)
-		if _, err := meter.Confine(tc.b, meter.Options{}); name == "loops" || name == "branches" || name == "targets" {
+		if _, err := meter.Confine(tc.b, meter.Options{}); name != "nested" && name != "unknown" {
 			require.ErrorIs(t, err, tc.want, name)
 		}
 	}

@@ -110,6 +110,12 @@ func parse(b []byte) (*module, error) {
 			content = []byte{}
 		}
 		m.section[id] = content
+		if id != sectionStart && id != sectionDataCount {
+			// wazero makes room for as many as a section says that it has.
+			if c := (&reader{b: content}); c.count() >= 0 && c.err != nil {
+				return nil, c.err
+			}
+		}
 	}
 	steps := []struct {
 		id   int

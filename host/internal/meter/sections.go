@@ -121,6 +121,29 @@ func (m *module) moveStart() error {
 	return r.end()
 }
 
+// checkData makes sure that segments of data are as long as they say.
+func (m *module) checkData() error {
+	if m.section[sectionData] == nil {
+		return nil
+	}
+	r := &reader{b: m.section[sectionData]}
+	for range r.count() {
+		kind := r.u32()
+		switch kind {
+		case 0, 2:
+			if kind == 2 {
+				r.u32()
+			}
+			m.constant(nil, r)
+		case 1:
+		default:
+			r.corrupt("an unknown kind of data")
+		}
+		r.bytes(r.u32())
+	}
+	return r.end()
+}
+
 // addImport puts the function that refuels behind the other imports, and the
 // types that were added behind the others.
 func (m *module) addImport() {
