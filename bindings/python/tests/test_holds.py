@@ -88,6 +88,19 @@ def test_a_context_that_is_handed_on(array):
         assert not thread.is_alive() and array[0] == 42
 
 
+def test_a_block_that_ends_elsewhere(array):
+    """In another thread than it began in; the first is not within any more, and the lock is free."""
+    entered = array.holding_lock()
+    entered.__enter__()
+    array[0] = 1
+    thread = threading.Thread(target=entered.__exit__, args=(None, None, None))
+    thread.start()
+    thread.join(60)
+    array[1] = 2
+    with gridhold.open(array._core._system.path + "/a.b2nd", locking=True, lock_timeout=5) as other:
+        assert list(other[:3]) == [1, 2, 2]
+
+
 def test_without_locking(tmp_path):
     """As in python-blosc2 there is nothing to hold then, but the block runs."""
     with gridhold.zeros((2,), urlpath=tmp_path / "a.b2nd") as array:
@@ -102,6 +115,16 @@ def test_tasks_of_one_loop(tmp_path):
 
     async def main():
         async with await gridhold.aio.open(tmp_path / "n.b2nd", mode="a", locking=True) as array:
+            over = asyncio.Event()
+
+            async def outlives():
+                await over.wait()
+                return await array[0]
+
+            async with array.holding_lock():
+                late = asyncio.ensure_future(outlives())
+            over.set()
+            assert await late == 0
 
             async def count():
                 for _ in range(5):

@@ -151,7 +151,7 @@ class Container:
     def acting(self) -> Container:
         """The hold on this container that this thread, or task, is within; else the container."""
         for held in reversed(_holds.get()):
-            if held.parent is self:
+            if held.parent is self and not held._closed:  # what was begun in a block may outlive it
                 return held
         return self
 
@@ -255,11 +255,11 @@ class Container:
             yield at
             return
         held = await _Hold(self, shared).opening()
-        token = _holds.set((*_holds.get(), held))
+        _holds.set((*_holds.get(), held))
         try:
             yield held
         finally:
-            _holds.reset(token)
+            _holds.set(tuple(h for h in _holds.get() if h is not held))  # it may end in another context than it began in
             self._state = held._state
             await held.closing()
 

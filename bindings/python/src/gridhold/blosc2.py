@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import enum
 import math
 import os
 import shutil
@@ -28,6 +27,7 @@ from ._container import Container
 from ._creating import fits
 from ._errors import InvalidError, NotFoundError, UnsupportedError
 from ._metalayers import NodeMeta
+from ._params import Codec, CParams, DParams, Filter, SpecialValue, SplitMode, Storage
 from ._runtime import DEFAULT_MEMORY, blocking
 from ._store import MemoryStore
 from ._threads import blocking_runtime
@@ -66,83 +66,6 @@ __all__ = [
 
 
 T = TypeVar("T")
-
-
-class Codec(enum.IntEnum):
-    """What packs."""
-
-    BLOSCLZ = 0
-    LZ4 = 1
-    LZ4HC = 2
-    ZLIB = 4
-    ZSTD = 5
-
-
-class Filter(enum.IntEnum):
-    """What is done before packing."""
-
-    NOFILTER = 0
-    SHUFFLE = 1
-    BITSHUFFLE = 2
-    DELTA = 3
-    TRUNC_PREC = 4
-    BYTEDELTA = 35
-
-
-class SplitMode(enum.IntEnum):
-    """Whether the bytes of items are packed apart."""
-
-    ALWAYS_SPLIT = 1
-    NEVER_SPLIT = 2
-    AUTO_SPLIT = 3
-    FORWARD_COMPAT_SPLIT = 4
-
-
-class SpecialValue(enum.IntEnum):
-    """Of what a chunk may be full, without being stored."""
-
-    NOT_SPECIAL = 0
-    ZERO = 1
-    NAN = 2
-    VALUE = 3
-    UNINIT = 4
-
-
-@dataclasses.dataclass
-class CParams:
-    """How to pack. ``nthreads`` is taken and not needed."""
-
-    codec: Codec | str = Codec.ZSTD
-    clevel: int = 5
-    use_dict: bool = False
-    typesize: int = 0
-    nthreads: int = 1
-    blocksize: int = 0
-    splitmode: SplitMode = SplitMode.AUTO_SPLIT
-    filters: list[Filter] = dataclasses.field(default_factory=lambda: [Filter(0)] * 5 + [Filter.SHUFFLE])
-    filters_meta: list[int] = dataclasses.field(default_factory=lambda: [0] * 6)
-
-
-@dataclasses.dataclass
-class DParams:
-    """How to unpack, which needs nothing."""
-
-    nthreads: int = 1
-
-
-@dataclasses.dataclass
-class Storage:
-    """Where a container lies."""
-
-    contiguous: bool | None = None
-    urlpath: str | os.PathLike[str] | None = None
-    mode: str = "a"
-    mmap_mode: str | None = None
-    initial_mapping_size: int | None = None
-    locking: bool = False
-    meta: dict[str, Any] | None = None
-
-
 _HOW_OPENED: dict[str, Any] = {"durability": "close", "locking": None, "lock_timeout": None, "repair": False}
 _MMAP = {"r": "r", "r+": "a", "w+": "w"}
 _IGNORED = ("dparams", "nthreads", "initial_mapping_size", "c_order", "deserialize", "tmpdir")  # they say how the C library works, or what it trusts
