@@ -31,6 +31,10 @@ const REMEMBER_MISSING = 1;
 export class ShardCache {
   #gridhold: Gridhold;
   #handle: Handle;
+  /** @internal Reads that found an index without the guest. */
+  hits = 0;
+  /** @internal Counts what was dropped by its user. */
+  drops = 0;
 
   /** @internal Made by `GridArray.shardCache`. */
   constructor(gridhold: Gridhold, array: Handle, options: CacheOptions) {
@@ -65,7 +69,7 @@ export class ShardCache {
 
   async stats(): Promise<CacheStats> {
     const { cost: _, ...stats } = await this.told();
-    return stats;
+    return { ...stats, hits: stats.hits + this.hits };
   }
 
   /** @internal What the guest tells of the cache, and of the array's reads if it was opened with a trace. */
@@ -76,11 +80,13 @@ export class ShardCache {
 
   /** Drops everything. */
   async clear(): Promise<void> {
+    this.drops++;
     await this.#ask(Kind.cacheClear, [], []);
   }
 
   /** Drops the index of one shard, named by its place in the chunk grid. */
   async invalidate(shard: readonly number[]): Promise<void> {
+    this.drops++;
     await this.#ask(Kind.cacheInvalidate, [shard.length], integers('shard', shard));
   }
 

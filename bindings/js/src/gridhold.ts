@@ -14,6 +14,7 @@ import {
   type SChunkOptions,
   type StoreOptions,
 } from './creating.js';
+import { DirectReads } from './direct.js';
 import { ClosedError, InvalidError, LimitError, StaleError } from './errors.js';
 import { SystemTable } from './files.js';
 import type { NDArray, SChunk } from './frame.js';
@@ -109,6 +110,7 @@ export class Gridhold {
       // Called as a plain function: the platform's fetch refuses any other `this`.
       fetch: options.fetch ?? ((input, init) => fetch(input, init)),
       codecs: strict ? {} : lent === undefined ? ((options.codecs ?? {}) as Codecs) : ((await import(lent)) as Codecs),
+      strict,
       log: options.log ?? (() => {}),
     });
     await gridhold.guest();
@@ -309,11 +311,19 @@ export class Gridhold {
       const info = JSON.parse(first!) as ArrayInfo | GroupInfo;
       if (info.kind === 'group') return new GridGroup(this, source, handle, info, { consolidated, trace, indexPack });
       checkShapes(info);
-      return new GridArray(this, handle, info, trace);
+      return new GridArray(this, handle, info, trace, trace ? undefined : this.#direct(source, handle, info));
     } catch (error) {
       handle.close();
       throw error;
     }
+  }
+
+  /** How subchunks of an array are read past the guest: not where that is asked to do all, nor where workers read. */
+  #direct(source: Source, handle: Handle, info: ArrayInfo): DirectReads | undefined {
+    const { fetch, codecs, strict } = this.#outside;
+    if (strict || this.#pool !== undefined || pathOf(source) !== undefined) return undefined;
+    const store = storeOf(source);
+    return store instanceof HttpStore ? DirectReads.of(info, handle, store, fetch, codecs) : undefined;
   }
 
   async #ask(kind: typeof Kind.list | typeof Kind.verify, source: Source, options: OpenOptions): Promise<unknown> {

@@ -21,6 +21,8 @@ export interface Outside {
   systems: SystemTable;
   fetch: typeof fetch;
   codecs: Codecs;
+  /** The guest does all that it can by itself. */
+  strict: boolean;
   log: (level: number, text: string) => void;
 }
 

@@ -37,9 +37,10 @@ export class PageFetch {
     const { 'if-match': tag, ...rest } = headers;
     const suffix = /^bytes=-(\d+)$/.exec(rest.range ?? '');
     const response = suffix === null ? await this.#plain(url, init, rest) : await this.#tail(url, init, rest, Number(suffix[1]));
-    if (tag === undefined || !response.ok) return response;
+    if (tag === undefined || !(response.ok || response.status === 416)) return response;
+    // What begins behind the end, and has no tag, is taken for a part of what was there before.
     const got = response.headers.get('etag');
-    if (got === null || got === tag) return response;
+    if (got === tag || (got === null && response.ok)) return response;
     discard(response);
     return new Response(null, { status: 412 });
   }

@@ -40,6 +40,7 @@ export function serveGuest(port: Port<FromWorker, ToWorker>): void {
       systems: new SystemTable(),
       fetch: fetches ? threadFetch(ask) : (input, init) => fetch(input, init),
       codecs: codecs === undefined ? {} : ((await import(codecs)) as Codecs),
+      strict: true,
       log: (log, text) => port.send({ log, text }),
     };
     guest = await Guest.start(module, memory, outside);

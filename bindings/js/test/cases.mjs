@@ -6,6 +6,7 @@ import { batches } from './cases/batches.mjs';
 import { containers } from './cases/containers.mjs';
 import { counting } from './cases/counting.mjs';
 import { crossOrigin } from './cases/cross-origin.mjs';
+import { direct } from './cases/direct.mjs';
 import { faults } from './cases/faults.mjs';
 import { fixtures } from './cases/fixtures.mjs';
 import { http } from './cases/http.mjs';
@@ -16,4 +17,4 @@ import { sharing } from './cases/sharing.mjs';
 import { sources } from './cases/sources.mjs';
 import { types } from './cases/types.mjs';
 
-export const cases = { ...reading, ...fixtures, ...types, ...batches, ...sharing, ...faults, ...codecs, ...http, ...crossOrigin, ...counting, ...containers, ...images, ...sources, ...pools };
+export const cases = { ...reading, ...fixtures, ...types, ...batches, ...sharing, ...faults, ...codecs, ...http, ...crossOrigin, ...counting, ...containers, ...images, ...sources, ...pools, ...direct };
