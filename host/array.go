@@ -106,9 +106,9 @@ type ReadOptions struct {
 // RetrieveSubchunk is [zarr.Array.RetrieveSubchunk].
 func (a *Array) RetrieveSubchunk(ctx context.Context, idx []int64, o ReadOptions) ([]byte, error) {
 	if a.chain != nil && o.Cache != nil && !o.Reload && ctx.Err() == nil {
-		b, ok, reload := a.warm(ctx, idx, o)
-		if ok {
-			return b, nil
+		b, ok, reload, err := a.warm(ctx, idx, o)
+		if ok || err != nil {
+			return b, err
 		}
 		o.Reload = reload
 	}
@@ -163,6 +163,9 @@ func (a *Array) DecodeSubchunk(ctx context.Context, encoded, dst []byte) ([]byte
 
 // read carries out one of the requests that name a place in the array.
 func (a *Array) read(ctx context.Context, kind uint32, start, stop []int64, o ReadOptions) (reply, error) {
+	if o.Reload && o.Cache != nil {
+		o.Cache.outdate(a, start, stop)
+	}
 	in, h, err := a.enter(ctx, o.Cache)
 	if err != nil {
 		return reply{}, err
@@ -177,6 +180,7 @@ func (a *Array) read(ctx context.Context, kind uint32, start, stop []int64, o Re
 	if o.Reload {
 		flags = wire.FlagReload
 	}
+	in.cache = o.Cache
 	le := binary.LittleEndian
 	req := in.scratch[:0]
 	req = le.AppendUint32(le.AppendUint32(req, h), c)
@@ -189,7 +193,7 @@ func (a *Array) read(ctx context.Context, kind uint32, start, stop []int64, o Re
 // enter takes the instance and the array's handle on it. The caller puts the
 // instance back unless there is an error.
 func (a *Array) enter(ctx context.Context, c *ShardCache) (*instance, uint32, error) {
-	if a.closed.Load() || c != nil && c.closed.Load() {
+	if a.closed.Load() || c != nil && (c.closed.Load() || c.array.closed.Load()) {
 		return nil, 0, errClosed("array")
 	}
 	if c != nil && c.array.sandbox != a.sandbox {

@@ -16,6 +16,9 @@ func (a *Array) RetrieveSubchunks(ctx context.Context, idxs [][]int64, o ReadOpt
 			return nil, fault.New(fault.ErrInvalid, "subchunk", "", "has not as many indices as the array has axes")
 		}
 	}
+	if o.Reload && o.Cache != nil {
+		o.Cache.tables.Clear()
+	}
 	in, h, err := a.enter(ctx, o.Cache)
 	if err != nil {
 		return nil, err
@@ -30,6 +33,7 @@ func (a *Array) RetrieveSubchunks(ctx context.Context, idxs [][]int64, o ReadOpt
 	if o.Reload {
 		flags = wire.FlagReload
 	}
+	in.cache = o.Cache
 	le := binary.LittleEndian
 	req := in.scratch[:0]
 	for _, word := range []uint32{h, c, flags, uint32(len(a.info.Shape)), uint32(len(idxs))} {
@@ -38,7 +42,9 @@ func (a *Array) RetrieveSubchunks(ctx context.Context, idxs [][]int64, o ReadOpt
 	for _, idx := range idxs {
 		req = appendDims(req, idx)
 	}
-	in.scratch = req
+	if cap(req) <= keptScratch {
+		in.scratch = req
+	}
 	r, err := in.do(ctx, wire.KindReadSubchunks, req, o.Dst)
 	if err != nil {
 		return nil, err

@@ -13,8 +13,25 @@ import (
 // guest's memory. They decode some ten times as fast as the guest does, so
 // that every size is worth the crossing.
 type codecs struct {
-	mu   sync.RWMutex
-	list []codec.Bytes // by number, from 1
+	mu    sync.RWMutex
+	list  []codec.Bytes // by number, from 1
+	named map[string]uint32
+}
+
+// lend gives a codec its number. There is one of a name for all arrays: its
+// configuration is about encoding.
+func (cs *codecs) lend(name string, made codec.Bytes) uint32 {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	if id := cs.named[name]; id != 0 {
+		return id
+	}
+	if cs.named == nil {
+		cs.named = map[string]uint32{}
+	}
+	cs.list = append(cs.list, made)
+	cs.named[name] = uint32(len(cs.list))
+	return cs.named[name]
 }
 
 // lendable are the codecs that are worth lending; a checksum is as quickly
@@ -43,11 +60,7 @@ func codecOpen(c *callContext, args []uint64) (int32, error) {
 	if err != nil {
 		return 0, err
 	}
-	cs := &in.sandbox.codecs
-	cs.mu.Lock()
-	defer cs.mu.Unlock()
-	cs.list = append(cs.list, made)
-	binary.LittleEndian.PutUint32(info[176:], uint32(len(cs.list)))
+	binary.LittleEndian.PutUint32(info[176:], in.sandbox.codecs.lend(named.Name, made))
 	binary.LittleEndian.PutUint32(info[180:], 0) // any size
 	return 0, nil
 }

@@ -211,6 +211,9 @@ func (c *Container) open(ctx context.Context, in *instance) (reply, error) {
 
 // openOn opens it again, on another instance.
 func (c *Container) openOn(ctx context.Context, in *instance) (uint32, error) {
+	if c.closed.Load() {
+		return 0, errClosed("container")
+	}
 	if c.held {
 		return 0, fault.New(fault.ErrClosed, "lock", "", "the hold ended with the guest")
 	}

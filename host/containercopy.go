@@ -49,11 +49,16 @@ func (c *Container) Snapshot(ctx context.Context) (*Container, error) {
 	if c.closed.Load() {
 		return nil, errClosed("container")
 	}
-	s := &Container{sandbox: c.sandbox, parent: c, home: c.home, free: func() {}, held: true, kind: c.kind, timeout: c.timeout}
-	_, err := c.do(ctx, wire.KindContainerDo, nil, func(in *instance, h uint32) ([]byte, error) {
+	free, err := c.sandbox.admit(func() {})
+	if err != nil {
+		return nil, err
+	}
+	s := &Container{sandbox: c.sandbox, parent: c, home: c.home, free: free, held: true, kind: c.kind, timeout: c.timeout}
+	_, err = c.do(ctx, wire.KindContainerDo, nil, func(in *instance, h uint32) ([]byte, error) {
 		return json.Marshal(deed{Container: h, Do: "snapshot"})
 	}, s)
 	if err != nil {
+		free()
 		return nil, err
 	}
 	return s, nil

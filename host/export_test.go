@@ -96,3 +96,25 @@ func (s *Sandbox) Limits() Limits { return s.config.Limits }
 
 // Memory is the cap of an instance.
 func (s *Sandbox) Memory() int64 { return s.config.Memory }
+
+// Occupy takes an instance, as a call does; release gives it back.
+func (s *Sandbox) Occupy() (release func(), err error) {
+	in, err := s.take(context.Background())
+	if err != nil {
+		return nil, err
+	}
+	return func() { s.put(in) }, nil
+}
+
+// Waiting is how many calls wait for an instance.
+func (s *Sandbox) Waiting() int {
+	s.pool.mu.Lock()
+	defer s.pool.mu.Unlock()
+	return len(s.pool.waiting)
+}
+
+// Lent is how many codecs, stores and file systems are lent to the guest, and
+// how much is kept for all instances.
+func (s *Sandbox) Lent() (codecs, stores, systems int, kept int64) {
+	return len(s.codecs.list), len(s.stores.byID), len(s.systems.byID), s.shared.kept.Stats().Entries
+}

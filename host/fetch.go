@@ -44,6 +44,9 @@ func fetch(c *callContext, args []uint64) (int32, error) {
 			r.Header = append(r.Header, storage.Field{Name: name, Value: value})
 		}
 	}
+	if r.Method != "GET" && r.Method != "HEAD" {
+		return 0, fault.New(fault.ErrNotAllowed, "http", r.Method, "the core only reads")
+	}
 	resp, err := in.sandbox.config.Fetcher.Fetch(c.Context, r)
 	if err == nil {
 		err = c.read(int64(len(resp.Body)))

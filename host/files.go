@@ -39,7 +39,7 @@ func (s *systems) add(fs storage.FS) (id uint32) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for id, known := range s.byID {
-		if known.FS == fs {
+		if identical(known.FS, fs) {
 			known.users++
 			return id
 		}

@@ -26,8 +26,9 @@ type Place struct {
 
 // roots are the granted directories that are in use.
 type roots struct {
-	mu   sync.Mutex
-	open map[string]*root
+	mu     sync.Mutex
+	open   map[string]*root
+	closed bool
 }
 
 type root struct {
@@ -57,20 +58,23 @@ func (s *Sandbox) At(name string) (*Place, error) {
 		}
 		return &Place{sandbox: s, store: s.HTTP(base, HTTPOptions{}), path: strings.TrimSuffix(rest, "/")}, nil
 	}
+	if name == "" {
+		return nil, fault.New(fault.ErrInvalid, "sandbox", "", "no name")
+	}
 	abs, err := filepath.Abs(name)
 	if err != nil {
 		return nil, fault.New(fault.ErrInvalid, "sandbox", name, err.Error())
 	}
-	dir, rest, write, ok := s.config.Grants.below(abs)
+	dir, rest, ok := below(s.granted, abs)
 	if !ok {
 		return nil, fault.New(fault.ErrNotAllowed, "sandbox", name, "in no directory that is granted")
 	}
-	r, err := s.roots.get(dir)
+	r, err := s.roots.get(dir.path)
 	if err != nil {
 		return nil, err
 	}
 	p := &Place{sandbox: s, store: r.store, fs: r.fs, path: rest}
-	if !write {
+	if !dir.write {
 		p.fs = readOnly{r.fs}
 	}
 	return p, nil
@@ -79,6 +83,9 @@ func (s *Sandbox) At(name string) (*Place, error) {
 func (r *roots) get(dir string) (*root, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.closed {
+		return nil, errClosed("sandbox")
+	}
 	if at := r.open[dir]; at != nil {
 		return at, nil
 	}
@@ -103,7 +110,7 @@ func (r *roots) close() (err error) {
 	for _, at := range r.open {
 		err = errors.Join(err, at.fs.Close(), at.store.Close())
 	}
-	r.open = nil
+	r.open, r.closed = nil, true
 	return err
 }
 
@@ -165,7 +172,18 @@ func (r readOnly) Open(ctx context.Context, name string, flags storage.OpenFlag)
 	if flags&^storage.OpenRead != 0 {
 		return nil, notGranted(name)
 	}
-	return r.FS.Open(ctx, name, flags)
+	f, err := r.FS.Open(ctx, name, flags)
+	if err != nil {
+		return nil, err
+	}
+	return unlockable{f}, nil
+}
+
+// unlockable is a file of which no part can be locked.
+type unlockable struct{ storage.File }
+
+func (unlockable) LockRange(int64, storage.LockMode) (func() error, error) {
+	return nil, fault.New(fault.ErrUnsupported, "sandbox", "", "locking is not granted")
 }
 
 func (readOnly) Rename(_ context.Context, from, _ string) error          { return notGranted(from) }

@@ -3,8 +3,9 @@ package host
 import (
 	"net/url"
 	"path/filepath"
-	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/gridhold/gridhold/sdk/fault"
 )
@@ -13,7 +14,7 @@ import (
 // its guest may fetch: nothing that is not in them. The code that holds the
 // sandbox may hand it stores and file systems of its own all the same.
 type Grants struct {
-	Read  []string // directories: what is below them may be read
+	Read  []string // directories: what is below them may be read. A name that is not absolute means what it does when the sandbox is made
 	Write []string // directories: what is below them may be read, written and locked
 	URLs  []string // http(s): what lies below one of these may be read
 }
@@ -49,15 +50,21 @@ func (g *Grants) granted(u *url.URL) (base, rest string, ok bool) {
 	return "", "", false
 }
 
-// plain says whether no server reads a path as one that lies elsewhere.
+// plain says whether no server reads a path as one that lies elsewhere, however
+// often those behind each other decode it.
 func plain(escaped string) bool {
-	low := strings.ToLower(escaped)
-	if strings.Contains(low, "%2f") || strings.Contains(low, "%5c") || strings.Contains(low, `\`) {
-		return false
+	for part := range strings.SplitSeq(escaped, "/") {
+		for more := true; more; {
+			name, _, _ := strings.Cut(part, ";") // what follows is a parameter to some
+			if name == "." || name == ".." || strings.ContainsAny(part, `/\`) || !utf8.ValidString(part) || strings.ContainsFunc(part, unicode.IsControl) {
+				return false
+			}
+			decoded, err := url.PathUnescape(part)
+			more = err == nil && decoded != part
+			part = decoded
+		}
 	}
-	return !slices.ContainsFunc(strings.Split(strings.ReplaceAll(low, "%2e", "."), "/"), func(part string) bool {
-		return part == "." || part == ".."
-	})
+	return true
 }
 
 // origin is a host with its port.
@@ -69,24 +76,53 @@ func origin(u *url.URL) string {
 	return strings.ToLower(u.Hostname()) + ":" + port
 }
 
+// check gives ErrInvalid for URLs that cannot be granted.
+func (g *Grants) check() error {
+	for _, text := range g.URLs {
+		u, err := url.Parse(text)
+		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || !plain(u.EscapedPath()) {
+			return fault.New(fault.ErrInvalid, "sandbox", "Grants.URLs", "want http or https URLs, without a user or a query")
+		}
+	}
+	return nil
+}
+
+// directory is one that is granted.
+type directory struct {
+	path  string // absolute
+	write bool
+}
+
+// directories are those that are granted, by what their names mean now: a
+// program may change its working directory later.
+func (g *Grants) directories() (all []directory, err error) {
+	for i, names := range [][]string{g.Write, g.Read} {
+		for _, name := range names {
+			if name == "" { // to filepath.Abs it is the working directory
+				return nil, fault.New(fault.ErrInvalid, "sandbox", "Grants", "a directory without a name")
+			}
+			abs, err := filepath.Abs(name)
+			if err != nil {
+				return nil, fault.New(fault.ErrInvalid, "sandbox", "Grants", err.Error())
+			}
+			all = append(all, directory{abs, i == 0})
+		}
+	}
+	return all, nil
+}
+
 // below finds the innermost granted directory that a path lies in by its name,
 // and where in it, with slashes. What links make of that is seen when it is
 // opened, below the directory and nowhere else.
-func (g *Grants) below(name string) (dir, rest string, write, ok bool) {
-	for i, dirs := range [][]string{g.Write, g.Read} {
-		for _, d := range dirs {
-			d, err := filepath.Abs(d)
-			if err != nil {
-				continue
-			}
-			r, err := filepath.Rel(d, name)
-			if err == nil && filepath.IsLocal(r) && len(d) > len(dir) {
-				dir, rest, write, ok = d, filepath.ToSlash(r), i == 0, true
-			}
+func below(dirs []directory, name string) (in directory, rest string, ok bool) {
+	for _, d := range dirs {
+		r, err := filepath.Rel(d.path, name)
+		if err == nil && filepath.IsLocal(r) && len(d.path) > len(in.path) {
+			in, rest, ok = d, filepath.ToSlash(r), true
 		}
 	}
 	if rest == "." {
 		rest = ""
 	}
-	return dir, rest, write, ok
+	return in, rest, ok
 }

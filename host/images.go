@@ -139,6 +139,9 @@ func (s *Stack) first(ctx context.Context) error {
 
 // openOn opens it again, on another instance.
 func (s *Stack) openOn(ctx context.Context, in *instance) (uint32, error) {
+	if s.closed.Load() {
+		return 0, errClosed("images")
+	}
 	r, err := s.open(ctx, in)
 	if err != nil {
 		return 0, err

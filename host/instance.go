@@ -47,6 +47,7 @@ type instance struct {
 	// handles are what was opened on this instance, by what opened it.
 	handles map[opener]uint32
 	files   openFiles
+	cache   *ShardCache      // by which the call in progress reads; nil: none
 	waits   bool             // the call in progress met a lock that another holds
 	details map[uint32]error // failures by token, until the guest asks
 	last    lastRead
@@ -159,6 +160,7 @@ type reply struct {
 // it is large enough.
 func (in *instance) do(ctx context.Context, kind uint32, req, dst []byte) (r reply, err error) {
 	if err := storage.Ended(ctx, ""); err != nil {
+		in.cache = nil
 		return reply{}, err
 	}
 	began := time.Now()
@@ -169,7 +171,7 @@ func (in *instance) do(ctx context.Context, kind uint32, req, dst []byte) (r rep
 	}
 	in.ctx.Context, in.ctx.spent = ctx, Call{}
 	defer func() {
-		in.ctx.Context = context.Background()
+		in.ctx.Context, in.cache = context.Background(), nil
 		if len(in.details) > 0 {
 			clear(in.details)
 		}
@@ -182,6 +184,9 @@ func (in *instance) do(ctx context.Context, kind uint32, req, dst []byte) (r rep
 
 // operate is do, once all is set.
 func (in *instance) operate(ctx context.Context, kind uint32, req, dst []byte) (reply, error) {
+	if in.dead {
+		return reply{}, internal("is dead")
+	}
 	at := in.request
 	if len(req) > int(in.room) {
 		p, err := in.invoke(in.alloc, uint64(len(req)))
@@ -225,10 +230,23 @@ func (in *instance) operate(ctx context.Context, kind uint32, req, dst []byte) (
 	if _, e := in.invoke(in.drop, uint64(op)); e != nil {
 		return reply{}, e
 	}
+	if err != nil && r.object != 0 && opens(kind) { // nobody will know of it
+		_, _ = in.operate(ctx, wire.KindClose, binary.LittleEndian.AppendUint32(nil, r.object), nil)
+		r = reply{}
+	}
 	if code := fault.CodeOf(err); code == fault.CodeCancelled && ctx.Err() != nil {
 		err = storage.Ended(ctx, "") // the context's own error too
 	}
 	return r, err
+}
+
+// opens says whether an operation's object is a handle.
+func opens(kind uint32) bool {
+	switch kind {
+	case wire.KindOpen, wire.KindCacheNew, wire.KindContainerOpen, wire.KindContainerCreate, wire.KindContainerDo, wire.KindImagesOpen, wire.KindScratchOpen:
+		return true
+	}
+	return false
 }
 
 // finish runs an operation on that gh_call has not brought to its end.
@@ -284,7 +302,7 @@ func (in *instance) collect(at uint32, dst []byte) (reply, error) {
 		return reply{}, in.broken("a result is outside its memory")
 	}
 	if most := in.sandbox.config.Limits.Output; most >= 0 && int64(len(data)) > most {
-		return reply{}, fault.New(fault.ErrLimit, "sandbox", "", "the result has "+strconv.Itoa(len(data))+" bytes, more than Limits.Output allows")
+		return reply{object: r.object}, fault.New(fault.ErrLimit, "sandbox", "", "the result has "+strconv.Itoa(len(data))+" bytes, more than Limits.Output allows")
 	}
 	// Copied: the window moves and changes with the guest's memory.
 	if cap(dst) >= len(data) {

@@ -53,11 +53,16 @@ func (s *Sandbox) admit(free func()) (leave func(), err error) {
 		s.objects.Add(-1)
 		free()
 	})
-	if n := s.objects.Add(1); most >= 0 && n > most {
-		leave()
-		return nil, fault.New(fault.ErrLimit, "sandbox", "", "as many objects are open as Limits.Objects allows")
+	for {
+		n := s.objects.Load()
+		if most >= 0 && n >= most {
+			free()
+			return nil, fault.New(fault.ErrLimit, "sandbox", "", "as many objects are open as Limits.Objects allows")
+		}
+		if s.objects.CompareAndSwap(n, n+1) {
+			return leave, nil
+		}
 	}
-	return leave, nil
 }
 
 // read counts bytes that the call in progress has read.

@@ -18,7 +18,9 @@ type opener interface {
 	openOn(ctx context.Context, in *instance) (uint32, error)
 }
 
-// handle returns o's handle on this instance.
+// handle returns o's handle on this instance. What was closed is not opened
+// again by a call that waited meanwhile: whoever closes it asks the slots that
+// are in use, and each opener looks once it has one.
 func (in *instance) handle(ctx context.Context, o opener) (uint32, error) {
 	if h, ok := in.handles[o]; ok {
 		return h, nil
@@ -82,6 +84,9 @@ type node struct {
 }
 
 func (n *node) openOn(ctx context.Context, in *instance) (uint32, error) {
+	if n.closed.Load() { // while the call waited for its instance
+		return 0, errClosed("zarr")
+	}
 	r, err := in.open(ctx, n.place)
 	if err != nil {
 		return 0, err

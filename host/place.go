@@ -102,7 +102,7 @@ func (s *Sandbox) lend(st storage.Store) (p storePlace, free func(), err error) 
 	}
 	id := s.stores.add(st)
 	return storePlace{Kind: "host", ID: id}, func() {
-		if s.stores.remove(id) {
+		if s.stores.remove(id, st) {
 			s.shared.drop(id)
 		}
 	}, nil

@@ -138,15 +138,13 @@ func (p *pool) end(o opener, free func()) (taken []*slot, e *ending) {
 	e.users.Add(1)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.closed {
-		return nil, e
-	}
 	for _, s := range p.slots {
 		i := slices.Index(p.free, s)
 		switch {
 		case i < 0:
 			e.users.Add(1)
 			s.ended = append(s.ended, e)
+		case p.closed: // what is on it ends with it
 		case s.in != nil && s.in.has(o):
 			p.free = slices.Delete(p.free, i, i+1)
 			taken = append(taken, s)

@@ -127,9 +127,9 @@ func copyRanges(c *callContext, id uint32, st storage.Store, key string, want st
 	var bs [][]byte
 	var oi storage.ObjectInfo
 	var err error
-	switch reload := flags&wire.ReadReload != 0; {
-	case flags&wire.ReadKeep != 0 && len(c.in.sandbox.pool.slots) > 1:
-		bs, oi, err = c.in.sandbox.shared.read(c.Context, id, st, key, asked, want, reload)
+	switch reload, by := flags&wire.ReadReload != 0, c.in.cache; {
+	case flags&wire.ReadKeep != 0 && by != nil && len(c.in.sandbox.pool.slots) > 1:
+		bs, oi, err = c.in.sandbox.shared.read(c.Context, by, id, st, key, asked, want, reload)
 	case flags&wire.ReadKeep != 0:
 		bs, oi, err = storage.ReadShared(c.Context, st, key, asked, want, reload)
 	default:

@@ -74,6 +74,7 @@ type Sandbox struct {
 	shared  shared
 	systems systems
 	roots   roots
+	granted []directory
 
 	pool     *pool
 	serial   atomic.Uint64 // of the last instance
@@ -81,6 +82,7 @@ type Sandbox struct {
 	counters counters
 
 	closing   atomic.Bool
+	warming   sync.RWMutex // held shared by reads past the guest, which have no slot
 	closeOnce sync.Once
 	closeErr  error
 }
@@ -101,6 +103,15 @@ func New(ctx context.Context, c Config) (*Sandbox, error) {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
 	s := &Sandbox{config: c, pool: newPool(max(1, c.Instances)), shared: newShared()}
+	if g := c.Grants; g != nil {
+		var err error
+		if s.granted, err = g.directories(); err == nil {
+			err = g.check()
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
 	if err := s.compile(ctx); err != nil {
 		return nil, err
 	}
@@ -172,6 +183,8 @@ func (s *Sandbox) release() {
 func (s *Sandbox) Close() error {
 	s.closeOnce.Do(func() {
 		s.closing.Store(true)
+		s.warming.Lock() // waits for them
+		s.warming.Unlock()
 		s.pool.close()
 		for _, at := range s.pool.slots {
 			if at.in != nil {
@@ -252,7 +265,7 @@ func (s *Sandbox) end(o opener, free func()) {
 func (s *Sandbox) endAt(o opener, at *slot, free func()) error {
 	in, err := s.takeAt(context.Background(), at)
 	if errors.Is(err, fault.ErrClosed) {
-		free()
+		s.end(o, free)
 		return nil // and everything with it
 	}
 	if err == nil {

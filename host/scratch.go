@@ -128,6 +128,9 @@ func appendWanted(b []byte, key uint32, index int64) []byte {
 
 // openOn makes or opens it on an instance.
 func (c *Scratch) openOn(ctx context.Context, in *instance) (uint32, error) {
+	if c.closed.Load() {
+		return 0, errClosed("scratch")
+	}
 	text, err := json.Marshal(c.recipe)
 	if err != nil {
 		return 0, fault.New(fault.ErrInvalid, "sandbox", "", err.Error())

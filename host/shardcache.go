@@ -24,7 +24,8 @@ type CacheOptions struct {
 type ShardCache struct {
 	array  *Array
 	o      CacheOptions
-	tables *tables // for reads that need no guest
+	tables *tables       // for reads that need no guest
+	share  atomic.Uint64 // its number among what is shared
 	closed atomic.Bool
 }
 
@@ -34,14 +35,16 @@ func (a *Array) ShardCache(o CacheOptions) *ShardCache {
 	if budget == 0 {
 		budget = a.sandbox.config.Memory / 8
 	}
-	return &ShardCache{array: a, o: o, tables: cache.New[int64](budget, (*table).bytes)}
+	c := &ShardCache{array: a, o: o, tables: cache.New[int64](budget, (*table).bytes)}
+	a.sandbox.shared.renew(c)
+	return c
 }
 
 // within is the array: a cache is closed with it.
 func (c *ShardCache) within() opener { return c.array.node }
 
 func (c *ShardCache) openOn(ctx context.Context, in *instance) (uint32, error) {
-	if c.array.closed.Load() {
+	if c.closed.Load() || c.array.closed.Load() {
 		return 0, errClosed("array")
 	}
 	h, err := in.handle(ctx, c.array.node)
@@ -86,8 +89,14 @@ func (c *ShardCache) Len(ctx context.Context) (int, error) {
 
 // Clear drops every index.
 func (c *ShardCache) Clear(ctx context.Context) error {
-	c.tables.Clear()
+	c.forget()
 	return c.each(ctx, wire.KindCacheClear, nil, nil)
+}
+
+// forget drops what the host keeps.
+func (c *ShardCache) forget() {
+	c.tables.Clear()
+	c.array.sandbox.shared.renew(c)
 }
 
 // Invalidate drops the index of the shard at a place in the chunk grid.
@@ -100,6 +109,7 @@ func (c *ShardCache) Invalidate(ctx context.Context, shard []int64) error {
 		}
 		c.drop(n)
 	}
+	c.array.sandbox.shared.renew(c)
 	return c.each(ctx, wire.KindCacheInvalidate, appendDims(tail, shard), nil)
 }
 
@@ -108,7 +118,7 @@ func (c *ShardCache) Close() error {
 	if c.closed.Swap(true) {
 		return nil
 	}
-	c.tables.Clear()
+	c.forget()
 	c.array.sandbox.end(c, func() {})
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"errors"
+	"math"
 	"sync"
 	"time"
 
@@ -33,7 +34,7 @@ const warmest = 16 << 20
 
 // chainOf is the chain of an array, if all of it can be lent.
 func (a *Array) chainOf() *chain {
-	if !a.info.HostReadable || a.place.Store.Kind != "host" || a.place.Store.Zip != "" || a.place.Trace || a.sandbox.config.Strict {
+	if !a.info.HostReadable || a.info.OrderTransposed || a.place.Store.Kind != "host" || a.place.Store.Zip != "" || a.place.Trace || a.sandbox.config.Strict {
 		return nil
 	}
 	var named []struct {
@@ -77,6 +78,7 @@ func (c *chain) decode(ctx context.Context, encoded, dst []byte) []byte {
 	if cap(dst) < c.size {
 		dst = make([]byte, 0, c.size)
 	}
+	dst = dst[:0:c.size] // what lies behind is not ours
 	b := encoded
 	for i, one := range c.codecs {
 		limit, room := warmest, []byte(nil)
@@ -133,64 +135,90 @@ func (a *Array) locate(idx []int64) (shard, at int64, ok bool) {
 	return shard, at, true
 }
 
-// warm reads a subchunk without the guest. false: the guest is to be asked, and
-// with reload to look at the index anew.
-func (a *Array) warm(ctx context.Context, idx []int64, o ReadOptions) (b []byte, ok, reload bool) {
+// warm reads a subchunk without the guest. No error, and false: the guest is to
+// be asked, and with reload to look at the index anew.
+func (a *Array) warm(ctx context.Context, idx []int64, o ReadOptions) (b []byte, ok, reload bool, err error) {
 	shard, at, ok := a.locate(idx)
-	if !ok || a.sandbox.closing.Load() || a.closed.Load() || o.Cache.closed.Load() || !o.Cache.array.node.is(a.node) {
-		return nil, false, false
+	if !ok || a.closed.Load() || o.Cache.closed.Load() || o.Cache.array.closed.Load() || !o.Cache.array.node.is(a.node) {
+		return nil, false, false, nil
 	}
 	t, found := o.Cache.tables.Peek(shard)
 	if !found {
-		var err error
 		t, err = o.Cache.tables.Get(ctx, shard, func(ctx context.Context) (*table, error) { return a.load(ctx, o.Cache, shard) })
+		if ended := storage.Ended(ctx, ""); ended != nil {
+			return nil, false, false, ended
+		}
+		if errors.Is(err, fault.ErrCancelled) { // it had its time
+			return nil, false, false, err
+		}
 		if err != nil {
-			return nil, false, false
+			return nil, false, false, nil
 		}
 	}
 	if int(2*at+1) >= len(t.entries) {
-		return nil, false, false
+		return nil, false, false, nil
 	}
 	off, n := t.entries[2*at], t.entries[2*at+1]
 	if n == nothing {
 		// It may have been written since.
 		checker, can := a.store.(storage.Checker)
-		reload = can && checker.Check(ctx, t.key, t.version) != nil
+		reload = can && t.version != "" && checker.Check(ctx, t.key, t.version) != nil
 		if reload {
 			o.Cache.drop(shard)
 		}
-		return nil, false, reload
+		return nil, false, reload, nil
 	}
 	limits := &a.sandbox.config.Limits
-	if n > warmest || limits.Read >= 0 && int64(n) > limits.Read || limits.Output >= 0 && int64(a.chain.size) > limits.Output {
-		return nil, false, false
+	if n > warmest || off > math.MaxInt64 || limits.Read >= 0 && int64(n) > limits.Read || limits.Output >= 0 && int64(a.chain.size) > limits.Output {
+		return nil, false, false, nil
+	}
+	b, err = a.fetch(ctx, t, int64(off), int(n), o.Dst)
+	switch {
+	case errors.Is(err, fault.ErrStale), errors.Is(err, fault.ErrNotFound):
+		o.Cache.drop(shard)
+		return nil, false, true, nil
+	case errors.Is(err, fault.ErrCancelled):
+		return nil, false, false, err
+	}
+	return b, b != nil && err == nil, false, nil
+}
+
+// fetch reads and decodes a subchunk of n bytes; nil if only the guest can tell
+// what is wrong with it. Closing the sandbox waits for it.
+func (a *Array) fetch(ctx context.Context, t *table, off int64, n int, dst []byte) (b []byte, err error) {
+	s := a.sandbox
+	s.warming.RLock()
+	defer s.warming.RUnlock()
+	if s.closing.Load() {
+		return nil, nil
 	}
 	call := Call{Read: int64(n), Output: int64(a.chain.size)}
 	began := time.Now()
-	if limits.Deadline > 0 {
-		term := until(ctx, began.Add(limits.Deadline))
+	if limit := s.config.Limits.Deadline; limit > 0 {
+		term := until(ctx, began.Add(limit))
 		defer term.end()
 		ctx = term
 	}
 	buf := buffers.Get().(*[]byte)
 	defer buffers.Put(buf)
-	if uint64(cap(*buf)) < n {
+	if cap(*buf) < n {
 		*buf = make([]byte, n)
 	}
-	m, _, err := storage.ReadInto(ctx, a.store, t.key, int64(off), (*buf)[:n], t.version)
-	if errors.Is(err, fault.ErrStale) || errors.Is(err, fault.ErrNotFound) {
-		o.Cache.drop(shard)
-		return nil, false, true
+	m, _, err := storage.ReadInto(ctx, a.store, t.key, off, (*buf)[:n], t.version)
+	if ended := storage.Ended(ctx, t.key); ended != nil {
+		call.Took, call.Output, call.Err = time.Since(began), 0, ended
+		s.observe(wire.KindReadSubchunk, call)
+		return nil, ended
 	}
-	if err != nil || m != int(n) {
-		return nil, false, false
+	if err != nil || m != n {
+		return nil, err
 	}
-	if b = a.chain.decode(ctx, (*buf)[:n], o.Dst); b == nil {
-		return nil, false, false
+	if b = a.chain.decode(ctx, (*buf)[:n], dst); b == nil {
+		return nil, nil
 	}
 	call.Took = time.Since(began)
-	a.sandbox.observe(wire.KindReadSubchunk, call)
-	return b, true, false
+	s.observe(wire.KindReadSubchunk, call)
+	return b, nil
 }
 
 // is says whether two nodes are one array in one sandbox.
@@ -235,5 +263,14 @@ func parseTable(b []byte) (*table, error) {
 	return t, nil
 }
 
-// drop forgets a shard's table.
-func (c *ShardCache) drop(shard int64) { c.tables.RemoveIf(shard, func(*table) bool { return true }) }
+// drop forgets a shard's table, also one that is on its way.
+func (c *ShardCache) drop(shard int64) { c.tables.Remove(func(k int64) bool { return k == shard }) }
+
+// outdate forgets the tables of what is read anew.
+func (c *ShardCache) outdate(a *Array, start, stop []int64) {
+	if shard, _, ok := a.locate(start); ok && stop == nil && a.chain != nil {
+		c.drop(shard)
+		return
+	}
+	c.tables.Clear()
+}
