@@ -4,6 +4,7 @@ import contextlib
 import json
 import multiprocessing
 import os
+import select
 import subprocess
 import sys
 import threading
@@ -52,7 +53,7 @@ class Child:
                 answer = f"{type(e).__name__}: {e}\n{traceback.format_exc()}"
             os.write(tell, json.dumps(answer).encode())
             os.close(tell)
-            os.read(wait, 1)
+            select.select([wait], [], [], 60)  # it does not outlive a parent that was killed
             os._exit(0)
         os.close(tell)
         os.close(wait)
