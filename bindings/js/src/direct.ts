@@ -19,6 +19,8 @@ const plain = /^(u?int(8|16|32|64)|float(16|32|64)|complex(64|128))$/;
 const PARALLEL = 32;
 /** Bytes of tables that are kept of each cache. */
 const KEPT = 64 << 20;
+/** Bytes of a subchunk; larger ones come under the limits of the guest's memory. */
+const LARGEST = 64 << 20;
 /** An entry of a subchunk that is not stored. */
 const NONE = 2n ** 64n - 1n;
 
@@ -63,6 +65,7 @@ export class DirectReads {
   static of(info: ArrayInfo, handle: Handle, store: HttpStore, fetch: typeof globalThis.fetch, codecs: Codecs): DirectReads | undefined {
     const { host_readable: readable, order_transposed: transposed, chunk_shape: chunk, effective_subchunk_shape: sub } = info;
     if (!readable || transposed || chunk === null || sub === null || !plain.test(info.data_type) || store.options.parallel !== undefined) return undefined;
+    if (sub.reduce((n, length) => n * length, info.item_size) > LARGEST) return undefined;
     const [first, second, ...others] = info.subchunk_codecs as { name: string; configuration?: { endian?: string } }[];
     if (first?.name !== 'bytes' || others.length > 0) return undefined;
     if (info.item_size > 1 && first.configuration?.endian !== 'little') return undefined;
@@ -86,7 +89,7 @@ export class DirectReads {
       if (table === undefined) return undefined;
       const at = 2 * index.reduce((n, i, axis) => n * this.#perShard[axis]! + (i % this.#perShard[axis]!), 0);
       const [offset, length] = [table.entries[at], table.entries[at + 1]];
-      if (offset === undefined || length === undefined || offset === NONE || length === 0n || offset + length > BigInt(table.size)) return undefined;
+      if (offset === undefined || length === undefined || offset === NONE || length === 0n || length > LARGEST || offset + length > BigInt(table.size)) return undefined;
       const encoded = await this.#fetched(table, Number(offset), Number(length), signal);
       return encoded && (await this.#decoded(encoded));
     } finally {
