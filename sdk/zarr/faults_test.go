@@ -280,8 +280,8 @@ func TestReport2EntriesPastTheEnd(t *testing.T) {
 	for _, start := range []bool{false, true} {
 		for _, f := range []indexForm{{}, {checksums: 1}, {bigEndian: true, checksums: 1}, {checksums: 2}} {
 			f.start = start
+			m := grid8(t, f)
 			for _, entry := range [][2]uint64{{1 << 40, 8}, {0, 1 << 40}, {1 << 63, 8}, {8, 1<<63 - 1}, {1<<64 - 2, 8}, {200, 100}} {
-				m := grid8(t, f)
 				index := f.index([]uint64{0, 8, 0, 8, 0, 8, entry[0], entry[1]})
 				shard := append(make([]byte, 100), index...)
 				if f.start {
