@@ -15,6 +15,7 @@ export const Kind = {
     readSubchunk: 7,
     readEncoded: 8,
     readRegion: 9,
+    shardTable: 10,
     verify: 12,
     list: 13,
     readSubchunks: 15,

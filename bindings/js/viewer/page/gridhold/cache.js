@@ -10,6 +10,10 @@ const REMEMBER_MISSING = 1;
 export class ShardCache {
     #gridhold;
     #handle;
+    /** @internal Reads that found an index without the guest. */
+    hits = 0;
+    /** @internal Counts what was dropped by its user. */
+    drops = 0;
     /** @internal Made by `GridArray.shardCache`. */
     constructor(gridhold, array, options) {
         const { budget = 0, rememberMissing = false } = options;
@@ -38,7 +42,7 @@ export class ShardCache {
     }
     async stats() {
         const { cost: _, ...stats } = await this.told();
-        return stats;
+        return { ...stats, hits: stats.hits + this.hits };
     }
     /** @internal What the guest tells of the cache, and of the array's reads if it was opened with a trace. */
     async told() {
@@ -47,10 +51,12 @@ export class ShardCache {
     }
     /** Drops everything. */
     async clear() {
+        this.drops++;
         await this.#ask(Kind.cacheClear, [], []);
     }
     /** Drops the index of one shard, named by its place in the chunk grid. */
     async invalidate(shard) {
+        this.drops++;
         await this.#ask(Kind.cacheInvalidate, [shard.length], integers('shard', shard));
     }
     /** Twice is fine; closing the array closes its caches too. */

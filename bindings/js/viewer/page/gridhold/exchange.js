@@ -20,8 +20,9 @@ export class Exchanges {
             }
             return response;
         };
-        if (pageOrigin() !== undefined)
-            this.#page = new PageFetch(this.#fetch);
+        const origin = pageOrigin();
+        if (origin !== undefined)
+            this.#page = new PageFetch(this.#fetch, origin);
     }
     /** `fetch`: answers the length of the body. `check` throws Released when nothing may be written any more. */
     async make(req, signal, check) {

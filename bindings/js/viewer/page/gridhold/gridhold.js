@@ -3,6 +3,7 @@ import { Kind } from './abi.js';
 import { GridArray } from './array.js';
 import { fileOf } from './container.js';
 import { createArray, createSChunk, createStore, openContainer, } from './creating.js';
+import { DirectReads } from './direct.js';
 import { ClosedError, InvalidError, LimitError, StaleError } from './errors.js';
 import { SystemTable } from './files.js';
 import { GridGroup } from './group.js';
@@ -52,6 +53,7 @@ export class Gridhold {
             // Called as a plain function: the platform's fetch refuses any other `this`.
             fetch: options.fetch ?? ((input, init) => fetch(input, init)),
             codecs: strict ? {} : lent === undefined ? (options.codecs ?? {}) : (await import(lent)),
+            strict,
             log: options.log ?? (() => { }),
         });
         await gridhold.guest();
@@ -217,12 +219,20 @@ export class Gridhold {
             if (info.kind === 'group')
                 return new GridGroup(this, source, handle, info, { consolidated, trace, indexPack });
             checkShapes(info);
-            return new GridArray(this, handle, info, trace);
+            return new GridArray(this, handle, info, trace, trace ? undefined : this.#direct(source, handle, info));
         }
         catch (error) {
             handle.close();
             throw error;
         }
+    }
+    /** How subchunks of an array are read past the guest: not where that is asked to do all, nor where workers read. */
+    #direct(source, handle, info) {
+        const { fetch, codecs, strict } = this.#outside;
+        if (strict || this.#pool !== undefined || pathOf(source) !== undefined)
+            return undefined;
+        const store = storeOf(source);
+        return store instanceof HttpStore ? DirectReads.of(info, handle, store, fetch, codecs) : undefined;
     }
     async #ask(kind, source, options) {
         const { store, release } = this.acquire(source);

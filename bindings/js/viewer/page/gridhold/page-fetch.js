@@ -12,23 +12,27 @@ const KEPT = 256;
 /** Makes the requests of a page, or of its worker, and learns of servers how. */
 export class PageFetch {
     #fetch;
+    #home;
     #tails = new Map();
     /** Origins that do not tell a page the size of what they send parts of. */
     #silent = new Set();
-    constructor(fetch) {
+    /** `origin` is the page's. */
+    constructor(fetch, origin) {
         this.#fetch = fetch;
+        this.#home = `${origin}/`;
     }
     /** As `fetch`, without what costs a preflight where that can be done without. */
     async fetch(url, init, headers) {
-        if (!isAbroad(url))
+        if (url.startsWith(this.#home))
             return this.#plain(url, init, headers);
         const { 'if-match': tag, ...rest } = headers;
         const suffix = /^bytes=-(\d+)$/.exec(rest.range ?? '');
         const response = suffix === null ? await this.#plain(url, init, rest) : await this.#tail(url, init, rest, Number(suffix[1]));
-        if (tag === undefined || !response.ok)
+        if (tag === undefined || !(response.ok || response.status === 416))
             return response;
+        // What begins behind the end, and has no tag, is taken for a part of what was there before.
         const got = response.headers.get('etag');
-        if (got === null || got === tag)
+        if (got === tag || (got === null && response.ok))
             return response;
         discard(response);
         return new Response(null, { status: 412 });

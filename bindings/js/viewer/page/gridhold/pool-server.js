@@ -35,6 +35,7 @@ export function serveGuest(port) {
             systems: new SystemTable(),
             fetch: fetches ? threadFetch(ask) : (input, init) => fetch(input, init),
             codecs: codecs === undefined ? {} : (await import(codecs)),
+            strict: true,
             log: (log, text) => port.send({ log, text }),
         };
         guest = await Guest.start(module, memory, outside);
