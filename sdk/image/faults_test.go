@@ -149,3 +149,32 @@ func TestReport91PastTheEnd(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, int64(7), n)
 }
+
+// Report 83: the pixels of one stack in both byte orders under every stamp that
+// real files carry, and under the one of the other order.
+func TestReport83Pixels(t *testing.T) {
+	want := make([]byte, 0, 3*6*4*4)
+	for i := range 3 * 6 * 4 {
+		want = binary.LittleEndian.AppendUint32(want, uint32(0x3f800000+i))
+	}
+	for _, order := range []binary.ByteOrder{binary.LittleEndian, binary.BigEndian} {
+		stored := make([]byte, len(want))
+		for i := 0; i < len(want); i += 4 {
+			order.PutUint32(stored[i:], binary.LittleEndian.Uint32(want[i:]))
+		}
+		for _, stamp := range []string{"\x44\x44\x00\x00", "\x44\x41\x00\x00", "\x44\x11\x00\x00", "\x44\x00\x00\x00", "\x44\x20\x20\x20", "\x11\x11\x00\x00", "\x00\x00\x00\x00"} {
+			h := header(order, 6, 4, 3, 2)
+			copy(h[212:], stamp)
+			fs := storage.NewMemoryFS(0)
+			put(t, fs, "a.mrcs", append(h, stored...))
+			r, err := image.Files(fs, image.FilesOptions{}).Open(ctx, "a.mrcs")
+			require.NoError(t, err, "%v %q", order, stamp)
+			got := make([]byte, len(want))
+			require.NoError(t, r.ReadImages(ctx, got, 0))
+			require.Equal(t, want, got, "%v %q", order, stamp)
+			require.NoError(t, r.ReadImages(ctx, got[:96], 2))
+			require.Equal(t, want[2*96:], got[:96])
+			require.NoError(t, r.Close())
+		}
+	}
+}
