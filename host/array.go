@@ -100,7 +100,7 @@ func (a *Array) DimensionNames() []string {
 type ReadOptions struct {
 	Cache  *ShardCache // nil: the index is loaded for this read alone
 	Dst    []byte      // where the result goes if it is large enough
-	Reload bool        // drop the shard's index first
+	Reload bool        // drop the shard's index first; see ShardCache.Invalidate for all instances
 }
 
 // RetrieveSubchunk is [zarr.Array.RetrieveSubchunk].

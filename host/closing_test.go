@@ -143,6 +143,7 @@ func TestCodecsAreLentOnce(t *testing.T) {
 		require.NoError(t, err)
 		read(t, a, a.ShardCache(host.CacheOptions{}), 3, 3)
 		require.NoError(t, a.Close())
+		require.ErrorIs(t, s.Trap(), fault.ErrInternal)
 	}
 	codecs, stores, _, kept := s.Lent()
 	require.Equal(t, 1, codecs)

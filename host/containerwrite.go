@@ -175,10 +175,6 @@ func (c *Container) Put(ctx context.Context, key string, from *Container) error 
 		return fault.New(fault.ErrUnsupported, "container", key, "a hold or a snapshot that another instance has")
 	}
 	return c.askWith(ctx, func(in *instance) (deed, error) {
-		if in.slot != from.home {
-			// Opened anew for each, so that it is what from has written by now.
-			_ = in.forget(from)
-		}
 		h, err := in.handle(ctx, from)
 		return deed{Do: "put", Key: key, From: h}, err
 	}, nil)

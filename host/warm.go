@@ -34,7 +34,7 @@ const warmest = 16 << 20
 
 // chainOf is the chain of an array, if all of it can be lent.
 func (a *Array) chainOf() *chain {
-	if !a.info.HostReadable || a.info.OrderTransposed || a.place.Store.Kind != "host" || a.place.Store.Zip != "" || a.place.Trace || a.sandbox.config.Strict {
+	if !a.info.HostReadable || a.place.Store.Kind != "host" || a.place.Store.Zip != "" || a.place.Trace || a.sandbox.config.Strict {
 		return nil
 	}
 	var named []struct {
