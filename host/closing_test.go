@@ -3,6 +3,8 @@ package host_test
 import (
 	"errors"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"runtime"
 	"sync"
 	"testing"
@@ -115,7 +117,11 @@ func TestClosingInAnyOrder(t *testing.T) {
 func TestOneDirectoryByTwoStores(t *testing.T) {
 	s := newSandbox(t, host.Config{})
 	dir := t.TempDir()
-	put(t, dir)
+	small.each(t, func(key string, b []byte) {
+		name := filepath.Join(dir, filepath.FromSlash(key))
+		require.NoError(t, os.MkdirAll(filepath.Dir(name), 0o755))
+		require.NoError(t, os.WriteFile(name, b, 0o644))
+	})
 	open := func() (*file.Store, *host.Array) {
 		st, err := file.Open(dir, file.Options{})
 		require.NoError(t, err)
