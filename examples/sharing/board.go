@@ -20,12 +20,12 @@ type board struct {
 	lines int
 }
 
-func newBoard(roles []string, j job, live, peer bool) *board {
+func newBoard(roles []string, j job, live bool, with string) *board {
 	b := &board{last: make([]step, len(roles)), begun: time.Now(), live: live}
 	for i, role := range roles {
 		who := "gridhold"
-		if peer && i == 1 {
-			who = "python-blosc2"
+		if i == 1 && with != "" {
+			who = map[string]string{"peer": "python-blosc2", "python": "gridhold for Python", "node": "gridhold for Node"}[with]
 		}
 		goal := int64(j.Batches) * j.Batch
 		if role == "follow" {

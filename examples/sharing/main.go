@@ -7,7 +7,8 @@
 //	go run ./examples/sharing locking-enlarge  the same with locks: a batch is there or not at all
 //
 // --bars shows live how far each process is. --peer makes one of them a process
-// of python-blosc2 (PYTHON names an interpreter that has it).
+// of python-blosc2; --with python or --with node, one of ours in that language.
+// PYTHON names an interpreter that has what it needs.
 package main
 
 import (
@@ -76,6 +77,7 @@ func main() {
 	}
 	bars := flag.Bool("bars", false, "show live how far each process is")
 	peer := flag.Bool("peer", false, "one of the processes is of python-blosc2")
+	with := flag.String("with", "", "one of the processes is of gridhold in `LANGUAGE`: python or node")
 	which := "swmr-enlarge"
 	args := os.Args[1:]
 	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
@@ -88,7 +90,13 @@ func main() {
 	if !ok {
 		fail(fmt.Errorf("%s: want mwmr-mode, mwmr-enlarge, swmr-enlarge or locking-enlarge", which))
 	}
-	if err := run(context.Background(), s, *bars, *peer); err != nil {
+	if *peer {
+		*with = "peer"
+	}
+	if *with != "" && programs[*with] == nil {
+		fail(fmt.Errorf("--with %s: want python or node", *with))
+	}
+	if err := run(context.Background(), s, *bars, *with); err != nil {
 		fail(err)
 	}
 }
@@ -100,7 +108,7 @@ func fail(err error) {
 
 // run makes the array, starts the processes, and checks what is there in the
 // end.
-func run(ctx context.Context, s scenario, bars, peer bool) error {
+func run(ctx context.Context, s scenario, bars bool, with string) error {
 	dir, err := os.MkdirTemp("", "gridhold-sharing-")
 	if err != nil {
 		return err
@@ -128,13 +136,17 @@ func run(ctx context.Context, s scenario, bars, peer bool) error {
 	}
 	defer a.Close()
 	j := job{Path: filepath.Join(dir, "shared.b2nd"), Locking: s.locking, Batches: batches, Batch: batch, Until: rows + writers*batches*batch}
-	b := newBoard(s.roles, j, bars, peer)
+	b := newBoard(s.roles, j, bars, with)
 	var wait sync.WaitGroup
 	failed := make([]error, len(s.roles))
 	for i, role := range s.roles {
 		j := j
 		j.Role, j.Tag = role, i
-		wait.Go(func() { failed[i] = start(j, peer && i == 1, func(s step) { b.show(i, s) }) })
+		other := ""
+		if i == 1 {
+			other = with
+		}
+		wait.Go(func() { failed[i] = start(j, other, func(s step) { b.show(i, s) }) })
 	}
 	wait.Wait()
 	for i, err := range failed {
@@ -160,9 +172,16 @@ func options(locking bool) blosc2.Options {
 	return o
 }
 
-// start runs a process, of this program or of python-blosc2, and hands on what
-// it tells.
-func start(j job, peer bool, tell func(step)) error {
+// programs are those of other languages, and what runs them.
+var programs = map[string][]string{
+	"peer":   {"python3", "examples/sharing/peer.py"},
+	"python": {"python3", "examples/sharing/peer.py"},
+	"node":   {"node", "examples/sharing/peer.mjs"},
+}
+
+// start runs a process, of this program or of another, and hands on what it
+// tells.
+func start(j job, other string, tell func(step)) error {
 	text, err := json.Marshal(j)
 	if err != nil {
 		return err
@@ -172,14 +191,14 @@ func start(j job, peer bool, tell func(step)) error {
 		return err
 	}
 	cmd := exec.Command(exe)
-	if peer {
-		python := os.Getenv("PYTHON")
-		if python == "" {
-			python = "python3"
+	if program := programs[other]; program != nil {
+		name := program[0]
+		if python := os.Getenv("PYTHON"); name == "python3" && python != "" {
+			name = python
 		}
-		cmd = exec.Command(python, "examples/sharing/peer.py")
+		cmd = exec.Command(name, program[1:]...)
 	}
-	cmd.Env = append(os.Environ(), "GRIDHOLD_SHARING_JOB="+string(text))
+	cmd.Env = append(os.Environ(), "GRIDHOLD_SHARING_JOB="+string(text), "GRIDHOLD_SHARING_WITH="+other)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {

@@ -1,11 +1,15 @@
-"""The process of python-blosc2 in the examples of sharing: see main.go."""
+"""The process of Python in the examples of sharing, see main.go: of python-blosc2, or of gridhold by its names."""
 
 import json
 import os
 import sys
 
-import blosc2
 import numpy as np
+
+if os.environ["GRIDHOLD_SHARING_WITH"] == "python":
+    from gridhold import blosc2
+else:
+    import blosc2
 
 WIDTH = 10
 
