@@ -230,30 +230,31 @@ func TestChangingObject(t *testing.T) {
 	store, dir := directory(t, map[string][]byte{"x": {}})
 	url := serve(t, store, server.Options{})
 	name := filepath.Join(dir, "x")
-	stop, ended := make(chan bool), make(chan bool)
+	ended := make(chan bool)
 	go func() {
 		defer close(ended)
-		for i := 0; ; i++ {
-			select {
-			case <-stop:
-				return
-			default:
-				_ = os.WriteFile(name+".new", bytes.Repeat([]byte{byte(i)}, 100_000), 0o666)
-				_ = os.Rename(name+".new", name)
-			}
+		for i := range 300 {
+			_ = os.WriteFile(name+".new", bytes.Repeat([]byte{byte(i)}, 100_000), 0o666)
+			_ = os.Rename(name+".new", name)
 		}
 	}()
-	whole := 0
-	for range 30 {
+	look := func() bool {
 		a := ask(t, "GET", url+"/x")
-		if a.StatusCode == 200 && len(a.body) == 100_000 {
-			whole++
+		whole := a.StatusCode == 200 && len(a.body) == 100_000
+		if whole {
 			require.Equal(t, 100_000, strings.Count(a.body, a.body[:1]), "of one state")
 		}
+		return whole
 	}
-	close(stop)
-	<-ended
-	require.Positive(t, whole)
+	for writing := true; writing; {
+		select {
+		case <-ended:
+			writing = false
+		default:
+			look()
+		}
+	}
+	require.True(t, look(), "nobody writes any more")
 }
 
 // Of what changes while it is sent, the client sees the end.
