@@ -12,6 +12,8 @@ import (
 	"errors"
 	"io/fs"
 	"strconv"
+	"strings"
+	"unicode/utf8"
 )
 
 // Code is the number under which a kind of error crosses the ABI.
@@ -135,7 +137,9 @@ type Error struct {
 	Err    error  // a sentinel, or the error below this one
 }
 
-// Error returns one line: FORMAT: ITEM at OFF: WHY: CAUSE.
+// Error returns one line: FORMAT: ITEM at OFF: WHY: CAUSE. Names come from
+// files that nobody vouches for: what is not printed in them, such as the end
+// of a line or an escape sequence of a terminal, is escaped.
 func (e *Error) Error() string {
 	s := e.Format
 	if e.Item != "" {
@@ -150,8 +154,30 @@ func (e *Error) Error() string {
 	if e.Err != nil {
 		s += ": " + e.Err.Error()
 	}
-	return s
+	return printed(s)
 }
+
+// printed returns s with what is not printed as Go escapes it: \n, \x9b,
+// \u202e.
+func printed(s string) string {
+	if strings.IndexFunc(s, unprinted) < 0 && utf8.ValidString(s) {
+		return s
+	}
+	var b []byte
+	for len(s) > 0 {
+		r, n := utf8.DecodeRuneInString(s)
+		if unprinted(r) || r == utf8.RuneError && n == 1 {
+			quoted := strconv.Quote(s[:n])
+			b = append(b, quoted[1:len(quoted)-1]...)
+		} else {
+			b = append(b, s[:n]...)
+		}
+		s = s[n:]
+	}
+	return string(b)
+}
+
+func unprinted(r rune) bool { return !strconv.IsPrint(r) }
 
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
