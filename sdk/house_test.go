@@ -45,8 +45,9 @@ var arrows = []struct {
 	{"wasm", nil},
 	{"bindings/js/viewer", []string{"wasm"}}, // the page that the command serves
 	{"host", []string{"sdk", "native", "wasm"}},
-	{"internal/golden", nil},  // for tests and the programs of bench: see TestGoldenIsForTests
-	{"internal/interop", nil}, // tests only, against the peers
+	{"internal/golden", nil},              // for tests and the programs of bench: see TestGoldenIsForTests
+	{"internal/faultfs", []string{"sdk"}}, // for tests too
+	{"internal/interop", nil},             // tests only, against the peers
 	{"cmd", []string{"sdk", "native", "wasm", "host", "bindings/js/viewer"}},
 	{"bench", []string{"sdk", "native", "wasm", "host"}},
 	{"examples", []string{"sdk", "native", "wasm", "host"}},
@@ -237,8 +238,10 @@ func TestGoroutinesStartInOnePlace(t *testing.T) {
 
 func TestGoldenIsForTests(t *testing.T) {
 	for _, s := range tree(t) {
-		if !s.test && !s.below("internal/golden") && slices.Contains(s.imports(), module+"internal/golden") {
-			t.Errorf("%s imports internal/golden, which is for tests", s.name)
+		for _, p := range []string{"internal/golden", "internal/faultfs"} {
+			if !s.test && !s.below(p) && slices.Contains(s.imports(), module+p) {
+				t.Errorf("%s imports %s, which is for tests", s.name, p)
+			}
 		}
 	}
 }

@@ -3,7 +3,6 @@ package blosc2_test
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"runtime"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/gridhold/gridhold/internal/faultfs"
 	"github.com/gridhold/gridhold/native/file"
 	"github.com/gridhold/gridhold/sdk/blosc2"
 	"github.com/gridhold/gridhold/sdk/codec/blosc"
@@ -191,62 +191,6 @@ func TestFramesLikeTheModel(t *testing.T) {
 	}
 }
 
-var errKilled = errors.New("killed")
-
-// mortal is a file system whose writer dies before its nth change, or in the
-// middle of it.
-type mortal struct {
-	storage.FS
-	left int
-	half bool
-}
-
-func (m *mortal) die() bool {
-	m.left--
-	return m.left < 0
-}
-
-func (m *mortal) Open(ctx context.Context, name string, flags storage.OpenFlag) (storage.File, error) {
-	if flags&storage.OpenCreate != 0 && m.die() {
-		return nil, errKilled
-	}
-	f, err := m.FS.Open(ctx, name, flags)
-	if err != nil {
-		return nil, err
-	}
-	return &mortalFile{f, m}, nil
-}
-
-func (m *mortal) Rename(ctx context.Context, from, to string) error {
-	if m.die() {
-		return errKilled
-	}
-	return m.FS.Rename(ctx, from, to)
-}
-
-func (m *mortal) Remove(ctx context.Context, name string) error {
-	if m.die() {
-		return errKilled
-	}
-	return m.FS.Remove(ctx, name)
-}
-
-type mortalFile struct {
-	storage.File
-	m *mortal
-}
-
-func (f *mortalFile) WriteAt(b []byte, off int64) (int, error) {
-	if f.m.die() {
-		if f.m.left == -1 && f.m.half && len(b) > 200 { // a header of 100 bytes is written in one piece
-			n, _ := f.File.WriteAt(b[:len(b)/2], off)
-			return n, errKilled
-		}
-		return 0, errKilled
-	}
-	return f.File.WriteAt(b, off)
-}
-
 // A kill before any write leaves the state before the call or after it.
 func TestKilledAtEveryWrite(t *testing.T) {
 	ctx := t.Context()
@@ -263,7 +207,17 @@ func TestKilledAtEveryWrite(t *testing.T) {
 					require.NoError(t, m.step(ctx, r, s, false))
 				}
 				require.NoError(t, s.Close())
-				dying := &mortal{FS: fs, left: n, half: half}
+				left := n
+				dying := faultfs.New(func(op faultfs.Op) (f faultfs.Fault) {
+					if slices.Contains(faultfs.Changes, op.Kind) {
+						left--
+						f.Kill = left == -1
+						if half && op.Len > 200 { // a header of 100 bytes is written in one piece
+							f.Done = op.Len / 2
+						}
+					}
+					return f
+				}).FS(fs)
 				c, err := blosc2.Open(ctx, dying, "f", writing)
 				require.NoError(t, err)
 				next := m.clone()
@@ -397,9 +351,9 @@ func TestCreateNeverDestroys(t *testing.T) {
 	require.NoError(t, a.Close())
 	_, err = blosc2.CreateArray(ctx, fs, "a.b2nd", shape, blosc2.Spec{}, writing)
 	require.ErrorIs(t, err, fault.ErrExists)
-	failing := blosc2.Spec{Replace: true, Fill: func(context.Context, blosc2.Container) error { return errKilled }}
+	failing := blosc2.Spec{Replace: true, Fill: func(context.Context, blosc2.Container) error { return faultfs.ErrKilled }}
 	_, err = blosc2.CreateArray(ctx, fs, "a.b2nd", blosc2.Shape{Shape: []int64{9}, DType: "<f8"}, failing, writing)
-	require.ErrorIs(t, err, errKilled)
+	require.ErrorIs(t, err, faultfs.ErrKilled)
 	c, err := blosc2.Open(ctx, fs, "a.b2nd", blosc2.Options{})
 	require.NoError(t, err)
 	require.Equal(t, []int64{3}, c.(*blosc2.NDArray).Shape().Shape)
