@@ -2,6 +2,7 @@ package blosc2
 
 import (
 	"context"
+	"errors"
 	"math"
 	"slices"
 	"strings"
@@ -94,13 +95,21 @@ type embedding struct {
 // embedded reads the map.
 func (e *EmbedStore) embedded(ctx context.Context) (m map[string]embedding, err error) {
 	err = e.s.f.read(ctx, func(v *view) error {
-		b, err := v.vlvalue(mapLayer, e.s.f.o)
-		if err == nil {
-			m, err = parseEmbedMap(b, v.Size)
-		}
+		m, err = v.embedMap(e.s.f.o)
 		return err
 	})
 	return m, err
+}
+
+func (v *view) embedMap(o Options) (map[string]embedding, error) {
+	b, err := v.vlvalue(mapLayer, o)
+	if errors.Is(err, fault.ErrNotFound) { // a store has one: this is no key that is missing
+		return nil, fault.New(fault.ErrCorrupt, "embedded keys", "", "there is no map of them")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return parseEmbedMap(b, v.Size)
 }
 
 // parseEmbedMap reads {"embed_map": {KEY: {"offset": o, "length": n}}, …} of a

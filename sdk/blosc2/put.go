@@ -91,11 +91,7 @@ func (e *EmbedStore) Delete(ctx context.Context, key string) error {
 
 // embeddedIn reads the map of a draft's state.
 func (e *EmbedStore) embeddedIn(d *draft) (map[string]embedding, error) {
-	b, err := d.f.view.vlvalue(mapLayer, d.f.o)
-	if err != nil {
-		return nil, err
-	}
-	m, err := parseEmbedMap(b, d.Size)
+	m, err := d.f.view.embedMap(d.f.o)
 	for key, at := range m {
 		if at.remote { // its reference would have to be kept
 			return nil, fault.New(fault.ErrUnsupported, "key", key, "a store with remote arrays is not written to")
