@@ -120,11 +120,11 @@ func (p *packedArray) index(ref shardRef, l layout) (*ShardIndex, error) {
 		return nil, nil
 	}
 	r := &packReader{b: p.body, at: p.places[i]}
-	info, entries := r.shard()
+	info, packed := r.shard()
 	x := &ShardIndex{key: ref.from.key, info: info, packed: true}
 	err := r.err
 	if err == nil {
-		x.entries, err = unpackEntries(entries, l.count, info.Size)
+		x.entries, err = unpackEntries(packed, l.count, info.Size)
 	}
 	if err != nil {
 		return nil, &fault.Error{Format: "index pack", Item: ref.from.key, Off: -1, Err: err}

@@ -137,9 +137,9 @@ func packArray(ctx context.Context, a *Array, progress func(Packed)) (*packedArr
 			}
 			b := appendVersion(nil, x.info.Version)
 			b = binary.AppendUvarint(b, uint64(x.info.Size+1))
-			entries := packEntries(x.entries)
-			b = binary.AppendUvarint(b, uint64(len(entries)))
-			records[k] = append(b, entries...)
+			packed := packEntries(x.entries)
+			b = binary.AppendUvarint(b, uint64(len(packed)))
+			records[k] = append(b, packed...)
 		}
 		mu.Lock()
 		defer mu.Unlock()

@@ -22,25 +22,26 @@ import (
 // zeros; a writer's own order costs about as much as the lengths. In front is
 // how many bytes that makes, and then come those bytes, or a frame of zstd
 // that decodes to them.
-func packEntries(entries []uint64) []byte {
-	count := len(entries) / 2
-	var stored []int
-	b := make([]byte, 0, 4*count)
-	for i := range count {
-		if entries[2*i] == empty {
+func packEntries(all entries) []byte {
+	var stored []int64
+	b := make([]byte, 0, 4*all.len())
+	for i := range all.len() {
+		off, n := all.at(i)
+		if off == empty {
 			b = append(b, 0)
 			continue
 		}
 		stored = append(stored, i)
-		b = binary.AppendUvarint(b, entries[2*i+1]+1)
+		b = binary.AppendUvarint(b, n+1)
 	}
 	order := make([]int, len(stored)) // by rank: which of stored
 	for k := range order {
 		order[k] = k
 	}
 	slices.SortStableFunc(order, func(x, y int) int {
-		i, j := stored[x], stored[y]
-		return cmp.Or(cmp.Compare(entries[2*i], entries[2*j]), cmp.Compare(entries[2*i+1], entries[2*j+1]))
+		off, n := all.at(stored[x])
+		off2, n2 := all.at(stored[y])
+		return cmp.Or(cmp.Compare(off, off2), cmp.Compare(n, n2))
 	})
 	rank := make([]int, len(stored))
 	for r, k := range order {
@@ -53,9 +54,9 @@ func packEntries(entries []uint64) []byte {
 	}
 	end := uint64(0)
 	for _, k := range order {
-		i := stored[k]
-		b = binary.AppendVarint(b, int64(entries[2*i]-end))
-		end = entries[2*i] + entries[2*i+1]
+		off, n := all.at(stored[k])
+		b = binary.AppendVarint(b, int64(off-end))
+		end = off + n
 	}
 	head := binary.AppendUvarint(nil, uint64(len(b)))
 	if small := compressed(b); len(small) < len(b) {
@@ -87,7 +88,7 @@ const perEntry = 30
 
 // unpackEntries reads the entries of an index of count subchunks in an object
 // of size bytes, -1 if that is not known.
-func unpackEntries(b []byte, count, size int64) ([]uint64, error) {
+func unpackEntries(b []byte, count, size int64) (entries, error) {
 	r := &packReader{b: b}
 	n := r.number()
 	if n > perEntry*uint64(count) || n < uint64(count) {
@@ -109,23 +110,23 @@ func unpackEntries(b []byte, count, size int64) ([]uint64, error) {
 	return parseEntries(raw, count, size)
 }
 
-func parseEntries(raw []byte, count, size int64) ([]uint64, error) {
+func parseEntries(raw []byte, count, size int64) (entries, error) {
 	r := &packReader{b: raw}
-	entries := make([]uint64, 2*count)
+	all := newEntries(count)
 	stored := int64(0)
 	for i := range count {
 		length := r.number()
 		if length == 0 {
-			entries[2*i], entries[2*i+1] = empty, empty
+			all.set(i, empty, empty)
 			continue
 		}
-		entries[2*i+1] = length - 1
+		all.set(i, 0, length-1)
 		stored++
 	}
 	byRank := make([]int64, stored) // the subchunk, plus 1
 	before := int64(-1)
 	for i := range count {
-		if entries[2*i] == empty {
+		if off, _ := all.at(i); off == empty {
 			continue
 		}
 		before += r.signed() + 1
@@ -143,19 +144,19 @@ func parseEntries(raw []byte, count, size int64) ([]uint64, error) {
 		if r.err != nil {
 			break
 		}
-		length := entries[2*(i-1)+1]
+		_, length := all.at(i - 1)
 		off := end + r.signed()
 		if off < 0 || off > limit || length > uint64(limit-off) {
 			r.fail("a subchunk outside its shard")
 			break
 		}
-		entries[2*(i-1)] = uint64(off)
+		all.set(i-1, uint64(off), length)
 		end = off + int64(length)
 	}
 	if r.err == nil && r.at != len(raw) {
 		r.fail("bytes after the last entry")
 	}
-	return entries, r.err
+	return all, r.err
 }
 
 func (r *packReader) signed() int64 {

@@ -2,7 +2,6 @@ package zarr
 
 import (
 	"context"
-	"encoding/binary"
 	"strconv"
 
 	"github.com/gridhold/gridhold/sdk/fault"
@@ -17,11 +16,8 @@ type ShardIndex struct {
 	packed  bool  // from an IndexPack, so older than the reader
 	origin  int64 // offset of the shard's value in the object; above 0 for a shard in a shard
 	info    storage.ObjectInfo
-	entries []uint64 // offset and length of each subchunk, C order; none allocated one by one
+	entries entries
 }
-
-// empty is the offset and the length of a subchunk that is not there.
-const empty = 1<<64 - 1
 
 // Key is the key of the object that holds the shard.
 func (x *ShardIndex) Key() string { return x.key }
@@ -36,7 +32,7 @@ func (x *ShardIndex) Packed() bool { return x.packed }
 
 // Len is the number of entries: subchunks of the shard, also those beyond
 // the array's edge. 0 if the shard is missing.
-func (x *ShardIndex) Len() int { return len(x.entries) / 2 }
+func (x *ShardIndex) Len() int { return int(x.entries.len()) }
 
 // Size is the size of the object in bytes, -1 where the store does not tell.
 func (x *ShardIndex) Size() int64 { return x.info.Size }
@@ -55,7 +51,7 @@ func (x *ShardIndex) at(i int64) (off, n int64, ok bool) {
 	if x.missing {
 		return 0, 0, false
 	}
-	o, m := x.entries[2*i], x.entries[2*i+1]
+	o, m := x.entries.at(i)
 	if o == empty {
 		return 0, 0, false
 	}
@@ -63,13 +59,13 @@ func (x *ShardIndex) at(i int64) (off, n int64, ok bool) {
 }
 
 // cost is what the index takes in a cache.
-func (x *ShardIndex) cost() int64 { return int64(8*len(x.entries) + len(x.key) + 256) }
+func (x *ShardIndex) cost() int64 { return int64(len(x.entries) + len(x.key) + 256) }
 
 // parseIndex decodes the stored bytes of an index and checks every entry:
 // both numbers are "empty" or neither is; offset + length neither overflows
 // nor passes the end of the value, nor does it reach into the index. size is
-// that of the value, -1 if it is not known.
-func (s *sharding) parseIndex(ctx context.Context, b []byte, l layout, size int64) ([]uint64, error) {
+// that of the value, -1 if it is not known. The result may share memory with b.
+func (s *sharding) parseIndex(ctx context.Context, b []byte, l layout, size int64) (entries, error) {
 	if int64(len(b)) != l.indexSize {
 		return nil, fault.New(fault.ErrCorrupt, "shard index", "", "has "+itoa(int64(len(b)))+" bytes, want "+itoa(l.indexSize))
 	}
@@ -87,19 +83,16 @@ func (s *sharding) parseIndex(ctx context.Context, b []byte, l layout, size int6
 	} else if size >= 0 {
 		hi -= min(hi, uint64(l.indexSize))
 	}
-	entries := make([]uint64, 2*l.count)
-	for i := range entries {
-		entries[i] = binary.LittleEndian.Uint64(flat[8*i:])
-	}
-	for i := 0; i < len(entries); i += 2 {
-		off, n := entries[i], entries[i+1]
-		if off == empty && n == empty {
+	all := entries(flat[:16*l.count])
+	for i := range l.count {
+		off, n := all.at(i)
+		if off&n == empty {
 			continue
 		}
 		if end := off + n; off == empty || n == empty || end < off || off < lo || end > hi {
-			return nil, fault.At(fault.ErrCorrupt, "shard index", "entry "+itoa(int64(i/2)), int64(off),
+			return nil, fault.At(fault.ErrCorrupt, "shard index", "entry "+itoa(i), int64(off),
 				"range of "+strconv.FormatUint(n, 10)+" bytes is not within "+itoa(int64(lo))+".."+itoa(int64(hi)))
 		}
 	}
-	return entries, nil
+	return all, nil
 }
