@@ -2,7 +2,6 @@ package storage
 
 import (
 	"io"
-	"slices"
 	"strconv"
 	"time"
 
@@ -36,26 +35,15 @@ func (f *memoryFile) enter(off, n int64, write bool) error {
 	return nil
 }
 
-// resize makes the file as long as size; the caller writes what is new of it
-// from the offset fresh on. It needs the lock.
-func (f *memoryFile) resize(size, fresh int64) error {
+// resize makes the file as long as size. It needs the lock.
+func (f *memoryFile) resize(size int64) error {
 	n := f.node
-	more := size - int64(len(n.data))
+	more := size - n.data.size
 	if more > f.fs.capacity-f.fs.used {
 		return fault.New(fault.ErrNoSpace, "file", f.name, strconv.FormatInt(more, 10)+" bytes more")
 	}
 	f.fs.used += more
-	if more <= 0 {
-		n.data = n.data[:size]
-	} else {
-		// Twice as much at a time: files grow by many small pieces.
-		if cap(n.data) < int(size) {
-			n.data = slices.Grow(n.data, max(int(more), len(n.data)))
-		}
-		old := int64(len(n.data))
-		n.data = n.data[:size]
-		clear(n.data[old:max(fresh, old)])
-	}
+	n.data.resize(size)
 	n.changed = time.Now()
 	return nil
 }
@@ -65,10 +53,7 @@ func (f *memoryFile) ReadAt(p []byte, off int64) (int, error) {
 		return 0, err
 	}
 	defer f.fs.mu.Unlock()
-	n := 0
-	if off < int64(len(f.node.data)) {
-		n = copy(p, f.node.data[off:])
-	}
+	n := f.node.data.read(p, off)
 	if n < len(p) {
 		return n, io.EOF
 	}
@@ -80,13 +65,14 @@ func (f *memoryFile) WriteAt(p []byte, off int64) (int, error) {
 		return 0, err
 	}
 	defer f.fs.mu.Unlock()
-	if end := off + int64(len(p)); end > int64(len(f.node.data)) && len(p) > 0 {
-		if err := f.resize(end, off); err != nil {
+	if end := off + int64(len(p)); end > f.node.data.size && len(p) > 0 {
+		if err := f.resize(end); err != nil {
 			return 0, err
 		}
 	}
 	f.node.changed = time.Now()
-	return copy(f.node.data[min(off, int64(len(f.node.data))):], p), nil
+	f.node.data.write(p, off)
+	return len(p), nil
 }
 
 func (f *memoryFile) Truncate(size int64) error {
@@ -94,7 +80,7 @@ func (f *memoryFile) Truncate(size int64) error {
 		return err
 	}
 	defer f.fs.mu.Unlock()
-	return f.resize(size, size)
+	return f.resize(size)
 }
 
 func (f *memoryFile) Allocate(off, n int64) error {
@@ -102,8 +88,8 @@ func (f *memoryFile) Allocate(off, n int64) error {
 		return err
 	}
 	defer f.fs.mu.Unlock()
-	if off+n > int64(len(f.node.data)) {
-		return f.resize(off+n, off+n)
+	if off+n > f.node.data.size {
+		return f.resize(off + n)
 	}
 	return nil
 }
@@ -113,8 +99,7 @@ func (f *memoryFile) PunchHole(off, n int64) error {
 		return err
 	}
 	defer f.fs.mu.Unlock()
-	size := int64(len(f.node.data))
-	clear(f.node.data[min(off, size):min(off+n, size)])
+	f.node.data.zero(off, n)
 	return nil
 }
 

@@ -30,7 +30,7 @@ type memoryNode struct {
 	dir     bool
 	links   uint64
 	opened  int
-	data    []byte
+	data    pages
 	changed time.Time
 	locks   map[int64]map[*memoryFile]LockMode
 }
@@ -67,8 +67,8 @@ func (m *MemoryFS) Open(ctx context.Context, name string, flags OpenFlag) (File,
 	case n.dir:
 		return nil, fault.New(fault.ErrIO, "file", name, "is a directory")
 	case flags&OpenTruncate != 0:
-		m.used -= int64(len(n.data))
-		n.data, n.changed = nil, time.Now()
+		m.used -= n.data.size
+		n.data, n.changed = pages{}, time.Now()
 	}
 	n.opened++
 	return &memoryFile{fs: m, node: n, name: name, write: flags&OpenWrite != 0}, nil
@@ -259,13 +259,13 @@ func (m *MemoryFS) unlink(name string, n *memoryNode) {
 // drop gives back the space of a file that nothing leads to.
 func (m *MemoryFS) drop(n *memoryNode) {
 	if n.links == 0 && n.opened == 0 {
-		m.used -= int64(len(n.data))
-		n.data = nil
+		m.used -= n.data.size
+		n.data = pages{}
 	}
 }
 
 func (n *memoryNode) info() FileInfo {
-	return FileInfo{Size: int64(len(n.data)), ModTime: n.changed, ChangeTime: n.changed, Allocated: int64(len(n.data)), Dev: n.dev, Ino: n.ino, Links: n.links, Dir: n.dir}
+	return FileInfo{Size: n.data.size, ModTime: n.changed, ChangeTime: n.changed, Allocated: n.data.size, Dev: n.dev, Ino: n.ino, Links: n.links, Dir: n.dir}
 }
 
 // NoFile returns the ErrNotFound of a name.
