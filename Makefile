@@ -6,7 +6,7 @@ TIME   ?= 30s
 export PYTHON
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-go race check cross wasm wasm-verify test-wasm test-js viewer test-viewer test-python fuzz sharing bench peers clean
+.PHONY: help demo test test-go race check cross wasm wasm-verify test-wasm test-js viewer test-viewer test-python fuzz sharing bench peers proof clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -61,6 +61,9 @@ bench: ## ours and the peers, interleaved in one run, one table
 
 peers: ## install the other Zarr libraries, which internal/interop tests against
 	@scripts/peers.sh
+
+proof: ## make docs/proof.md of what long runs counted
+	@go test -count=1 -run '^TestPage$$' ./internal/proof -update
 
 clean: ## remove what was built and downloaded
 	rm -rf .venv .bench .build .peers bindings/js/node_modules bindings/js/dist internal/interop/peers/node_modules
