@@ -149,9 +149,9 @@ def main():
         for _ in range(rounds):
             made(path, (10_000,), (1_000,))
             for case, op, locking, count in (
-                ("refresh, unlocked", "refresh", False, 50_000),
-                ("refresh, locked", "refresh", True, 50_000),
-                ("holding, enter and exit", "hold", True, 20_000),
+                ("refresh, unlocked", "refresh", False, 200_000),
+                ("refresh, locked", "refresh", True, 200_000),
+                ("holding, enter and exit", "hold", True, 50_000),
                 ("vlmeta look-up, unlocked", "vlmeta", False, 5_000),
                 ("vlmeta look-up, locked", "vlmeta", True, 5_000),
                 ("vlmeta look-up, unlocked, one thread", "vlmeta", False, 5_000),

@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/gridhold/gridhold/native/mmap"
@@ -20,10 +21,19 @@ type osFile struct {
 
 	mu    sync.Mutex
 	locks map[int64]bool // bytes that this open file has locked
+
+	life sync.RWMutex // held shared while fd is used
+	fd   uintptr      // where statsOpen
+	shut bool
+	way  atomic.Uint32 // how to ask about the file, see Stat; 0: not known yet
 }
 
 func newFile(f *os.File, name string, write bool) *osFile {
-	return &osFile{File: f, name: name, write: write, locks: map[int64]bool{}}
+	o := &osFile{File: f, name: name, write: write, locks: map[int64]bool{}}
+	if statsOpen {
+		o.fd = f.Fd()
+	}
+	return o
 }
 
 // check is the gate of a call about [off, off+n).
@@ -65,14 +75,33 @@ func (f *osFile) Truncate(size int64) error {
 
 func (f *osFile) Sync() error { return failure(f.name, f.File.Sync()) }
 
+// How to ask the system about an open file.
+const (
+	askShortly = iota + 1 // see raw_linux.go
+	askPlainly
+)
+
+// Stat is File's. Containers ask before each read, so it is one system call
+// and nothing else where that is possible.
 func (f *osFile) Stat() (info storage.FileInfo, err error) {
-	ok := false
-	err = f.control(func(fd uintptr) (err error) {
-		info, ok, err = statOpen(fd)
-		return err
-	})
-	if ok || err != nil {
-		return info, err
+	f.life.RLock()
+	defer f.life.RUnlock()
+	if f.shut {
+		return info, fault.New(fault.ErrClosed, "file", f.name, "")
+	}
+	way := f.way.Load()
+	if way == 0 {
+		way = askPlainly
+		if fs, err := statFS(f.File); rawCalls && err == nil && !fs.Network && fs.Kind != "" {
+			way = askShortly
+		}
+		f.way.Store(way)
+	}
+	if way == askShortly && rawStat(f.fd, &info) {
+		return info, nil
+	}
+	if statsOpen {
+		return info, failure(f.name, statOpen(f.fd, &info))
 	}
 	return fileInfo(f.File, f.name)
 }
@@ -215,6 +244,9 @@ func (f *osFile) Map() (storage.Mapping, error) {
 
 // Close frees all locks of this open file.
 func (f *osFile) Close() error {
+	f.life.Lock()
+	defer f.life.Unlock()
+	f.shut = true
 	if err := f.File.Close(); err != nil && !errors.Is(err, os.ErrClosed) {
 		return failure(f.name, err)
 	}

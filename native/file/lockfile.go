@@ -22,9 +22,9 @@ type lockFile struct {
 	raw   bool // the system may be asked by the shortest way
 
 	mu     sync.Mutex
-	now    *opening // nil: none yet, or it was given up
-	count  uint64   // of openings of different files
-	last   inode    // of the opening before
+	now    atomic.Pointer[opening] // nil: none yet, or it was given up; set under mu
+	count  uint64                  // of openings of different files
+	last   inode                   // of the opening before
 	closed bool
 	gate   gate
 }
@@ -40,14 +40,15 @@ type opening struct {
 	readOnly bool
 	network  bool // where others write, a mapping does not show it
 	queue    *inodeQueue
-	looked   time.Duration // when the name was last seen to lead here; guarded by the lockFile
+	looked   atomic.Int64 // when the name was last seen to lead here
 
-	// turn is held by who asks the system, so that a second reader of this
+	// turn is held by who waits for the system, so that a second reader of this
 	// opening does not.
 	turn chan struct{}
 	dead chan struct{} // closed when the opening was given up
 
 	mu      sync.Mutex
+	asking  bool          // somebody has the turn
 	shared  int           // holders of the system's shared lock
 	since   time.Duration // when the first of them came
 	drained chan struct{}
@@ -91,7 +92,7 @@ func (l *lockFile) Lock(ctx context.Context, r storage.LockRequest) (storage.Loc
 		if err != nil {
 			return nil, err
 		}
-		h := &hold{o: o, exclusive: r.Mode == storage.LockExclusive}
+		h := &hold{o: o, exclusive: r.Mode == storage.LockExclusive, at: time.Since(started)}
 		if err := o.queue.Lock(ctx, l.name, r.Owner, r.Mode, &h.ticket); err != nil {
 			o.leave()
 			return nil, err
@@ -106,7 +107,7 @@ func (l *lockFile) Lock(ctx context.Context, r storage.LockRequest) (storage.Loc
 		}
 		// While we waited the file may have been removed or replaced by one
 		// that others already lock.
-		if l.current(o) {
+		if l.current(o, h.at) {
 			return h, nil
 		}
 		l.giveUp(o)
@@ -123,22 +124,24 @@ func (l *lockFile) open(m storage.LockMode) (*opening, error) {
 	if l.closed {
 		return nil, fault.New(fault.ErrClosed, "lock", l.name, "")
 	}
-	if l.now == nil {
-		o, err := openLockFile(l.fs.root, l.name)
-		if err != nil {
+	o := l.now.Load()
+	if o == nil {
+		var err error
+		if o, err = openLockFile(l.fs.root, l.name); err != nil {
 			return nil, err
 		}
 		if o.id != l.last {
 			l.count++
 		}
 		o.raw = l.raw && !o.network
-		o.number, l.last, l.now = l.count, o.id, o
+		o.number, l.last = l.count, o.id
+		l.now.Store(o)
 	}
-	if m == storage.LockExclusive && l.now.readOnly {
+	if m == storage.LockExclusive && o.readOnly {
 		return nil, fault.New(fault.ErrReadOnly, "lock", l.name, "may not be written to, so it is only locked shared")
 	}
-	l.now.users.Add(1)
-	return l.now, nil
+	o.users.Add(1)
+	return o, nil
 }
 
 // openLockFile opens a lock file for writing, and makes it where there is none;
@@ -166,9 +169,9 @@ func openLockFile(root *os.Root, name string) (*opening, error) {
 	}
 	o := &opening{
 		File: f, fd: fd, name: name, id: inode{s.dev, s.ino}, readOnly: readOnly,
-		queue: process.enter(inode{s.dev, s.ino}), looked: time.Since(started),
-		turn: make(chan struct{}, 1), dead: make(chan struct{}),
+		queue: process.enter(inode{s.dev, s.ino}), turn: make(chan struct{}, 1), dead: make(chan struct{}),
 	}
+	o.looked.Store(int64(time.Since(started)))
 	info, err := statFS(f)
 	o.network = err != nil || info.Network || info.Kind == ""
 	o.users.Store(1)
@@ -187,16 +190,14 @@ func (o *opening) leave() error {
 	return o.File.Close()
 }
 
-// current reports whether the name leads to o. A file without names is not
-// it; for one that was renamed away the name is looked at now and then.
-func (l *lockFile) current(o *opening) bool {
+// current reports whether the name leads to o, now or later. A file without
+// names is not it; for one that was renamed away the name is looked at now and
+// then.
+func (l *lockFile) current(o *opening, now time.Duration) bool {
 	if !o.named() {
 		return false
 	}
-	now := time.Since(started)
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.now == o && now-o.looked < recheck {
+	if l.now.Load() == o && int64(now)-o.looked.Load() < int64(recheck) {
 		return true
 	}
 	f, err := openFlags(l.fs.root, l.name, storage.OpenRead)
@@ -208,8 +209,8 @@ func (l *lockFile) current(o *opening) bool {
 	if err != nil || (inode{s.dev, s.ino}) != o.id {
 		return false
 	}
-	o.looked = now
-	return l.now == o
+	o.looked.Store(int64(now))
+	return l.now.Load() == o
 }
 
 // named reports whether the file has a name.
@@ -241,8 +242,7 @@ func (o *opening) unlock() error {
 func (l *lockFile) giveUp(o *opening) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.now == o {
-		l.now = nil
+	if l.now.CompareAndSwap(o, nil) {
 		close(o.dead)
 		o.leave()
 	}
@@ -253,18 +253,17 @@ func (l *lockFile) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.closed = true
-	if l.now == nil {
-		return nil
+	if o := l.now.Swap(nil); o != nil {
+		return failure(l.name, o.leave())
 	}
-	o := l.now
-	l.now = nil
-	return failure(l.name, o.leave())
+	return nil
 }
 
 // hold is a lock that is held.
 type hold struct {
 	o         *opening
 	ticket    storage.LockTicket
+	at        time.Duration // when the lock was asked for, or got
 	exclusive bool
 	ended     atomic.Bool
 }

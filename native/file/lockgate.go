@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/gridhold/gridhold/sdk/storage"
@@ -14,10 +15,7 @@ import (
 // that file about every millisecond and wait until its lock is free. Nothing
 // but fairness rests on it: it is removed by whoever is in it, may be left
 // behind by one that was killed, and need not be there at all.
-type gate struct {
-	mu     sync.Mutex
-	looked time.Duration
-}
+type gate struct{ looked atomic.Int64 }
 
 const (
 	gateSuffix   = ".gate"
@@ -25,17 +23,15 @@ const (
 	gatePatience = 2 * time.Millisecond // until a writer enters
 )
 
+// recent reports whether the gate was looked at not long before.
+func (g *gate) recent(now time.Duration) bool { return int64(now)-g.looked.Load() < int64(gateRecent) }
+
 // pass is what readers do before they ask for the lock.
 func (g *gate) pass(ctx context.Context, l *lockFile, now time.Duration) error {
-	g.mu.Lock()
-	recent := now-g.looked < gateRecent
-	if !recent {
-		g.looked = now
-	}
-	g.mu.Unlock()
-	if recent {
+	if g.recent(now) {
 		return nil
 	}
+	g.looked.Store(int64(now))
 	f, err := openFlags(l.fs.root, l.name+gateSuffix, storage.OpenRead)
 	if err != nil {
 		return nil // mostly because there is none

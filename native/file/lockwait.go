@@ -14,24 +14,26 @@ import (
 // the opening is of no use any more.
 func (l *lockFile) ask(ctx context.Context, h *hold) error {
 	o := h.o
+	if got, err := l.atOnce(h); got || err != nil {
+		return err
+	}
 	select {
 	case o.turn <- struct{}{}:
-	default:
-		select {
-		case o.turn <- struct{}{}:
-		case <-o.dead:
-			return errGivenUp
-		case <-ctx.Done():
-			return storage.LockEnded(ctx, l.name)
-		}
+	case <-o.dead:
+		return errGivenUp
+	case <-ctx.Done():
+		return storage.LockEnded(ctx, l.name)
 	}
+	o.setAsking(true)
 	var err error
 	if h.exclusive {
 		err = l.await(ctx, o, true)
 	} else {
-		err = l.askShared(ctx, o, h.ticket.Again())
+		err = l.askShared(ctx, o)
 	}
+	h.at = time.Since(started)
 	if err != errAbandoned { // nobody has a use for this opening then
+		o.setAsking(false)
 		<-o.turn
 		return err
 	}
@@ -44,14 +46,47 @@ var (
 	errAbandoned = errors.New("abandoned")
 )
 
-// askShared joins those of this opening who hold the lock shared, unless they
-// have had it for so long that somebody elsewhere may be waiting for them: then
-// all but one who is among them (again) wait until they are gone.
-func (l *lockFile) askShared(ctx context.Context, o *opening, again bool) error {
+// atOnce is ask for where that takes no waiting, not even for a turn.
+func (l *lockFile) atOnce(h *hold) (got bool, err error) {
+	o := h.o
+	passed := h.exclusive || l.gate.recent(h.at)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	switch {
+	case !h.exclusive && o.join(h.at, h.ticket.Again()):
+		return true, nil
+	case !o.raw || o.asking || o.shared > 0 || !passed:
+		return false, nil
+	}
+	got, err = rawLock(o.fd, h.exclusive)
+	if got && !h.exclusive {
+		o.shared, o.since = 1, h.at
+	}
+	return got, lockFailure(l.name, err)
+}
+
+// join joins those of this opening who hold the lock shared, unless they have
+// had it for so long that somebody elsewhere may be waiting for them: then all
+// but one who is among them (again) wait until they are gone. It needs mu.
+func (o *opening) join(now time.Duration, again bool) bool {
+	if o.shared == 0 || !again && now-o.since >= turnover {
+		return false
+	}
+	o.shared++
+	return true
+}
+
+func (o *opening) setAsking(is bool) {
+	o.mu.Lock()
+	o.asking = is
+	o.mu.Unlock()
+}
+
+// askShared is ask for a reader who has the turn.
+func (l *lockFile) askShared(ctx context.Context, o *opening) error {
 	now := time.Since(started)
 	o.mu.Lock()
-	if o.shared > 0 && (again || now-o.since < turnover) {
-		o.shared++
+	if o.join(now, false) {
 		o.mu.Unlock()
 		return nil
 	}
@@ -78,7 +113,7 @@ func (l *lockFile) askShared(ctx context.Context, o *opening, again bool) error 
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.shared, o.since = 1, now
+	o.shared, o.since = 1, time.Since(started)
 	return nil
 }
 

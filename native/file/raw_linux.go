@@ -7,6 +7,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/gridhold/gridhold/sdk/storage"
 )
 
 // Calls that a local file system answers from memory need not be told to the
@@ -50,4 +52,14 @@ func rawLinks(fd uintptr) (links uint64, ok bool) {
 	var st unix.Stat_t
 	_, _, err := syscall.RawSyscall(unix.SYS_FSTAT, fd, uintptr(unsafe.Pointer(&st)), 0)
 	return uint64(st.Nlink), err == 0
+}
+
+// rawStat is statOpen; where it is false, that says why.
+func rawStat(fd uintptr, info *storage.FileInfo) bool {
+	var st unix.Stat_t
+	if _, _, err := syscall.RawSyscall(unix.SYS_FSTAT, fd, uintptr(unsafe.Pointer(&st)), 0); err != 0 {
+		return false
+	}
+	described(&st, info)
+	return true
 }

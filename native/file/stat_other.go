@@ -2,6 +2,12 @@
 
 package file
 
-import "github.com/gridhold/gridhold/sdk/storage"
+import (
+	"errors"
 
-func statOpen(uintptr) (info storage.FileInfo, ok bool, err error) { return info, false, nil }
+	"github.com/gridhold/gridhold/sdk/storage"
+)
+
+const statsOpen = false
+
+func statOpen(uintptr, *storage.FileInfo) error { return errors.ErrUnsupported }

@@ -116,7 +116,7 @@ func (d *draft) due(ctx context.Context, g *grip) error {
 	if err := g.Holds(ctx); err != nil {
 		return err
 	}
-	if v := d.f.view; !v.headed(d.f.head.reader(v.file)) {
+	if v := d.f.view; !d.f.headed(v) {
 		return unkept()
 	}
 	return nil

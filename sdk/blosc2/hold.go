@@ -48,7 +48,7 @@ func (f *frame) leave(g *grip) error {
 	case f.hold != nil:
 		f.hold.mu.RUnlock()
 	case g != nil:
-		return g.Unlock()
+		return g.end()
 	}
 	return nil
 }

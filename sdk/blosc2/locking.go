@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"path"
+	"sync"
 
 	"github.com/gridhold/gridhold/sdk/fault"
 	"github.com/gridhold/gridhold/sdk/storage"
@@ -129,11 +130,23 @@ func (s *sidecar) lock(ctx context.Context, m storage.LockMode, last generation)
 	if err != nil {
 		return nil, err
 	}
-	g := &grip{Locked: h, mode: m}
+	g := grips.Get().(*grip)
+	*g = grip{Locked: h, mode: m}
 	if err := g.count(last); err != nil {
 		return nil, errors.Join(err, h.Unlock())
 	}
 	return g, nil
+}
+
+// grips are those that nobody has any more.
+var grips = sync.Pool{New: func() any { return new(grip) }}
+
+// end gives the lock back, and the grip with it.
+func (g *grip) end() error {
+	err := g.Unlock()
+	*g = grip{}
+	grips.Put(g)
+	return err
 }
 
 func (g *grip) count(last generation) error {
@@ -174,7 +187,7 @@ func (p *place) locked(ctx context.Context, o Options, do func() error) error {
 	}
 	g, err := s.lock(ctx, storage.LockExclusive, generation{})
 	if err == nil {
-		err = first(do(), g.Unlock())
+		err = first(do(), g.end())
 	}
 	return first(err, s.file.Close())
 }

@@ -34,7 +34,7 @@ func (f *frame) repair(ctx context.Context, g *grip) error {
 		return err
 	}
 	now := extent{f.view.Size, f.view.PackedSize, f.view.chunks}
-	if lost.file != f.view.file || now != f.past[len(f.past)-1] || info.Size < lost.FrameLen || !lost.intact() {
+	if lost.file != f.view.file || now != f.past[len(f.past)-1] || info.Size < lost.FrameLen || !f.intact(lost) {
 		return fault.New(fault.ErrStale, "repair", "", "what the newer state consists of is not there any more")
 	}
 	if err := rewriteHeader(f.view.file.(storage.File), lost.raw, f.o.Durability); err != nil {

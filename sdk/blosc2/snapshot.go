@@ -71,7 +71,7 @@ func (f *frame) overwritten(failed error) error {
 	}
 	l := f.seen.Load()
 	same := info.Size == l.size && info.ModTime.Equal(l.mtime) && l.settled
-	if same && failed == nil || f.view.intact() && (failed == nil || !f.view.Sparse) {
+	if same && failed == nil || f.intact(f.view) && (failed == nil || !f.view.Sparse) {
 		if !same {
 			f.saw(info, nil)
 		}

@@ -1,10 +1,8 @@
 package blosc2
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"hash/crc32"
 	"runtime"
 	"time"
 
@@ -84,7 +82,7 @@ func (f *frame) fresh(ctx context.Context, g *grip) (bool, error) {
 	// are not that fine, so it is not asked each time either.
 	now := int64(time.Since(started))
 	if g != nil && g.mode == storage.LockShared && g.found == l.lock && now-f.asked.Load() < int64(glance) {
-		return v.headed(f.head.reader(v.file)), nil
+		return f.headed(v), nil
 	}
 	info, err := v.file.Stat()
 	if err != nil {
@@ -94,7 +92,7 @@ func (f *frame) fresh(ctx context.Context, g *grip) (bool, error) {
 	if moved, err := f.moved(ctx, info); moved || err != nil {
 		return false, err
 	}
-	if !v.headed(f.head.reader(v.file)) {
+	if !f.headed(v) {
 		return false, nil
 	}
 	same := info.Size == l.size && info.ModTime.Equal(l.mtime)
@@ -107,26 +105,11 @@ func (f *frame) fresh(ctx context.Context, g *grip) (bool, error) {
 	// Only a look at index and trailer tells whether that was a writer of ours
 	// who has not published yet, or one of the C library who wrote over them.
 	// One who wrote over a chunk alone leaves the size as it was.
-	if !same && info.Size == l.size || !v.intact() {
+	if !same && info.Size == l.size || !f.intact(v) {
 		return false, nil
 	}
 	f.saw(info, g)
 	return true, nil
-}
-
-// intact reports whether index and trailer in the file are those of the view.
-// Writers of ours never touch them; those of the C library write over them
-// with whatever they do but replace a chunk by one of the same size.
-func (v *view) intact() bool {
-	tail, err := readAt(v.file, v.where.off+v.trailerAt(), int64(len(v.tail)))
-	if err != nil || !bytes.Equal(tail, v.tail) {
-		return false
-	}
-	if v.indexed == 0 {
-		return true
-	}
-	packed, err := readAt(v.file, v.where.off+v.HeaderLen+v.dataLen(), v.indexed)
-	return err == nil && crc32.Checksum(packed, castagnoli) == v.packed
 }
 
 // trailerAt is where the trailer of the view begins in the frame.
@@ -157,7 +140,7 @@ func (f *frame) moved(ctx context.Context, open storage.FileInfo) (bool, error) 
 // frame.
 func (f *frame) doubtful(ctx context.Context, g *grip, before *look, failed error) bool {
 	if !f.followed() {
-		return failed != nil && !f.view.headed(f.view.file) // the object may have moved on
+		return failed != nil && !f.headed(f.view) // the object may have moved on
 	}
 	if g != nil && failed == nil {
 		return false // those who lock were kept out
@@ -171,9 +154,9 @@ func (f *frame) doubtful(ctx context.Context, g *grip, before *look, failed erro
 		return true
 	}
 	if failed != nil {
-		return !same || !before.settled && time.Since(info.ModTime) < settling || !f.view.headed(f.view.file)
+		return !same || !before.settled && time.Since(info.ModTime) < settling || !f.headed(f.view)
 	}
-	return !same && (info.Size == before.size || !f.view.intact())
+	return !same && (info.Size == before.size || !f.intact(f.view))
 }
 
 // sync brings the view up to date.
