@@ -51,11 +51,27 @@ func (h *Handler) object(w http.ResponseWriter, r *http.Request, key string) {
 		// an empty object are; other units are as if they were not there.
 		r = r.Clone(r.Context())
 		r.Header.Del("Range")
+	} else if something := withoutNothing(wanted, c.info.Size); something != wanted {
+		r = r.Clone(r.Context())
+		r.Header.Set("Range", something)
 	}
 	http.ServeContent(h.steady(w), r, "", time.Time{}, c)
 	if c.broken.Load() {
 		panic(http.ErrAbortHandler) // the client has to see that this is not all
 	}
+}
+
+// withoutNothing is a Range field in which the last 0 bytes, which cannot be had
+// (RFC 9110, section 14.1.2), are what is behind the end: the standard library
+// answers those with bytes that end before they begin.
+func withoutNothing(field string, size int64) string {
+	specs := strings.Split(strings.TrimPrefix(field, "bytes="), ",")
+	for i, spec := range specs {
+		if digits, ok := strings.CutPrefix(strings.TrimSpace(spec), "-"); ok && digits != "" && strings.Trim(digits, "0") == "" {
+			specs[i] = strconv.FormatInt(size, 10) + "-"
+		}
+	}
+	return "bytes=" + strings.Join(specs, ",")
 }
 
 // typeOf is never one that a browser would run: what lies in a directory of
