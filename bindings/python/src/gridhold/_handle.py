@@ -44,6 +44,11 @@ class Handle:
             return self._id
         return await self._mutex.alone(lambda: self._reopen(guest))
 
+    @property
+    def serial(self) -> int:
+        """Of the guest it was opened in last."""
+        return self._serial
+
     async def _reopen(self, guest: Guest) -> int:
         if self._serial != guest.serial:
             done = await self._runtime.run(guest, self._kind, await self._build(guest))

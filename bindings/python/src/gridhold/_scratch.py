@@ -4,29 +4,32 @@ from __future__ import annotations
 
 import json
 import mmap
+import operator
 import os
 import struct
+import threading
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
-from . import _abi, _providers
+from . import _abi, _fork, _providers
 from ._errors import ClosedError, InvalidError, OutOfRangeError
 from ._files import FileSystem
 from ._guest import Guest
 from ._handle import Handle
 from ._images import image_dtype
 from ._locations import WHOLE_FILE, ImageLocation, ImageLocationGrouping, packed, wanted
+from ._places import KEPT, Places
 from ._repr import Shown
 from ._runtime import Runtime, blocking
 from ._types import NDArray
 from ._workers import workers
 
-_KEPT = np.dtype([("off", "<i8"), ("length", "<i8"), ("run_at", "<i8"), ("run_word", "<u8"), ("key_at", "<i8"), ("key_word", "<u8")])
 _ANSWER_BYTES = 32 << 20
 _SHARE = 4 << 20  # bytes; what is less is not worth a second thread
 _WORDS_SPAN = 1 << 20  # words this near to each other are read together
+_key, _index = operator.attrgetter("key"), operator.attrgetter("index")
 
 
 class _ScratchHandle(Handle):
@@ -59,6 +62,13 @@ class ImageScratch(Shown):
         self.locations = grouping
         self._places = {g.key: i for i, g in enumerate(grouping)}
         self._shapes: dict[int, tuple[tuple[int, ...], np.dtype[Any], int]] = {}
+        self._kinds: list[tuple[tuple[int, ...], np.dtype[Any]]] = []  # shapes and types that there are
+        # Of each file: which kind its images are (-1: not asked yet), how many they are, and the slot of its first one.
+        self._kind = np.full(len(grouping), -1)
+        self._count, self._first = np.zeros((2, len(grouping)), np.int64)
+        self._slots = 0
+        self._describing = threading.Lock()
+        self._found = Places()
         self._files = files
         where, self._kept = _providers.lend(runtime, files, grouping)
         text = json.dumps({**recipe, "files": where, "fs": system.id if system else 0}).encode()
@@ -72,6 +82,10 @@ class ImageScratch(Shown):
         name = json.loads(self._handle.description)["name"]
         if system is not None and name:
             self._fd = system.open(name, 1)
+        _fork.register(self)
+
+    def _restart(self) -> None:
+        self._describing = threading.Lock()
 
     def __reduce__(self) -> tuple[Any, ...]:
         """In another process it is opened again, where it lies, and shared."""
@@ -99,7 +113,10 @@ class ImageScratch(Shown):
 
     def stats(self) -> dict[str, Any]:
         """What it holds, and what it did in this process: ``present``, ``eligible``, ``hits``, ``source_reads``, ``filled`` …"""
-        return self._do("stats")  # type: ignore[no-any-return]
+        stats: dict[str, Any] = self._do("stats")
+        stats["hits"] += self._found.hits
+        stats["hit_bytes"] += self._found.hit_bytes
+        return stats
 
     def knows(self, key: str) -> bool:
         return key in self._places
@@ -111,8 +128,19 @@ class ImageScratch(Shown):
             raise InvalidError(f"scratch: {key}: not a file of this scratch", item=key)
         if place not in self._shapes:
             (d,) = self._do("describe", keys=[place])
-            self._shapes[place] = tuple(d["image_shape"]), image_dtype(d["data_type"]), d["images"]
+            self._know(place, tuple(d["image_shape"]), image_dtype(d["data_type"]), d["images"])
         return self._shapes[place]
+
+    def _know(self, place: int, shape: tuple[int, ...], dtype: np.dtype[Any], count: int) -> None:
+        with self._describing:
+            if place in self._shapes:
+                return
+            if (shape, dtype) not in self._kinds:
+                self._kinds.append((shape, dtype))
+            self._count[place], self._first[place] = count, self._slots
+            self._slots += count
+            self._kind[place] = self._kinds.index((shape, dtype))  # the last: who sees it sees the others
+            self._shapes[place] = shape, dtype, count
 
     def prefetch(self, key: str) -> None:
         """Takes in what there is room for of one file."""
@@ -126,7 +154,31 @@ class ImageScratch(Shown):
         What is held comes from the scratch, the rest from its files. Raises InvalidError for images that differ.
         """
         wishes = list(locations)
-        keys: list[int] = []
+        places, indices, (one, dtype) = self._alike(wishes) or self._each(wishes)
+        shape = (len(wishes), *one)
+        if out is None:
+            out = np.empty(shape, dtype)
+        elif out.shape != shape or out.dtype != dtype or not out.flags.c_contiguous or not out.flags.writeable:
+            raise InvalidError(f"scratch: out is {out.dtype} of {out.shape}, not contiguous {dtype} of {shape}")
+        if out.size:
+            self._fill(out.reshape(-1).view(np.uint8).reshape(len(places), -1), places, indices)
+        return out
+
+    def _alike(self, wishes: Sequence[ImageLocation]) -> tuple[NDArray, NDArray, tuple[tuple[int, ...], np.dtype[Any]]] | None:
+        """What ``_each`` gives, of single images that are all there and alike; None of others."""
+        try:
+            places = np.fromiter(map(self._places.__getitem__, map(_key, wishes)), np.int64, len(wishes))
+        except KeyError:
+            return None
+        indices = np.fromiter(map(_index, wishes), np.uint64, len(wishes))
+        kinds = self._kind[places]
+        if not len(wishes) or (kinds != kinds[0]).any() or kinds[0] < 0 or (indices >= self._count[places].astype(np.uint64)).any():
+            return None
+        return places, indices.astype(np.int64), self._kinds[kinds[0]]
+
+    def _each(self, wishes: Sequence[ImageLocation]) -> tuple[NDArray, NDArray, tuple[tuple[int, ...], np.dtype[Any]]]:
+        """The number of the file and the index of each image, and what each location is: a shape and a type."""
+        places: list[int] = []
         indices: list[int] = []
         like: tuple[tuple[int, ...], np.dtype[Any]] | None = None
         key, place, count, one, whole = None, 0, 0, like, like
@@ -142,39 +194,35 @@ class ImageScratch(Shown):
                     raise InvalidError(f"scratch: {at}: {is_like[1]} of {is_like[0]}, not {like[1]} of {like[0]}", item=key)  # type: ignore[index]
                 like = is_like
             if index < count:
-                keys.append(place)
+                places.append(place)
                 indices.append(index)
             elif index == WHOLE_FILE:
-                keys += [place] * count
+                places += [place] * count
                 indices += range(count)
             else:
                 raise OutOfRangeError(f"image: {at}: the file has {count} images", item=key)
         if like is None:
             raise InvalidError("scratch: no locations")
-        shape, dtype = (len(wishes), *like[0]), like[1]
-        if out is None:
-            out = np.empty(shape, dtype)
-        elif out.shape != shape or out.dtype != dtype or not out.flags.c_contiguous or not out.flags.writeable:
-            raise InvalidError(f"scratch: out is {out.dtype} of {out.shape}, not contiguous {dtype} of {shape}")
-        if out.size:
-            self._fill(out.reshape(-1).view(np.uint8).reshape(len(keys), -1), wanted(np.array(keys), np.array(indices)))
-        return out
+        return np.array(places), np.array(indices), like
 
-    def _fill(self, rows: NDArray, images: NDArray) -> None:
-        """Fills a row for each image. What lies in the file is read from there, which costs one call of the guest."""
-        missing = np.arange(len(images))
+    def _fill(self, rows: NDArray, places: NDArray, indices: NDArray) -> None:
+        """Fills a row for each image. What lies in the file is read from there, which costs one call of the guest, once."""
+        missing = np.arange(len(rows))
         if self._fd >= 0:
-            missing = np.flatnonzero(~self._gather(rows, images))
+            good = self._gather(rows, places, indices)
+            if good.all():
+                return
+            missing = np.flatnonzero(~good)
         most = max(1, min(_ANSWER_BYTES, self._runtime.memory // 8) // rows.shape[1])
         for at in range(0, len(missing), most):
             part = missing[at : at + most]
-            raw = self._call(_abi.SCRATCH_READ, lambda h, part=part: struct.pack("<II", h, 0) + images[part].tobytes())
+            images = wanted(places[part], indices[part]).tobytes()
+            raw = self._call(_abi.SCRATCH_READ, lambda h, images=images: struct.pack("<II", h, 0) + images)
             rows[part] = np.frombuffer(raw, np.uint8).reshape(len(part), -1)
 
-    def _gather(self, rows: NDArray, images: NDArray) -> NDArray:
+    def _gather(self, rows: NDArray, places: NDArray, indices: NDArray) -> NDArray:
         """Reads what is in the file, and says of which images that is: those whose words stand before and after."""
-        raw = self._call(_abi.SCRATCH_LOCATE, lambda h: struct.pack("<II", h, 0) + images.tobytes())
-        kept = np.frombuffer(raw, _KEPT)
+        kept = self._locate(places, indices, rows.shape[1])
         good = (kept["off"] >= 0) & (kept["length"] == rows.shape[1])
         todo = np.flatnonzero(good)
         mapped = self._recipe["where"] == "file" and len(todo) == len(kept)
@@ -186,6 +234,19 @@ class ImageScratch(Shown):
             if len(todo):
                 good[todo] &= self._words(kept[at][todo]) == kept[word][todo]
         return good  # type: ignore[no-any-return]
+
+    def _locate(self, places: NDArray, indices: NDArray, size: int) -> NDArray:
+        """Where images lie: as the core said once, or says now."""
+        if self._closed:
+            raise ClosedError("scratch: closed")
+        slots = self._first[places] + indices
+        kept, unknown = self._found.find(slots, size, self._runtime.guest().serial)
+        if len(unknown):
+            images = wanted(places[unknown], indices[unknown]).tobytes()
+            raw = self._call(_abi.SCRATCH_LOCATE, lambda h: struct.pack("<II", h, 0) + images)
+            kept[unknown] = np.frombuffer(raw, KEPT)
+            self._found.learn(slots[unknown], kept[unknown], self._handle.serial)
+        return kept
 
     def _copied(self, rows: NDArray, offs: NDArray) -> bool:
         """Gathers rows from a mapping of the file, if they lie there as a table has them; large ones on two threads.
@@ -224,12 +285,13 @@ class ImageScratch(Shown):
         return raw[origin : origin + count * size].reshape(count, size)
 
     def _words(self, at: NDArray) -> NDArray:
+        """The words at offsets, multiples of 8."""
         low, high = int(at.min()), int(at.max()) + 8
         if high - low > _WORDS_SPAN:
             words = [int.from_bytes(os.pread(self._fd, 8, off), "little") for off in at.tolist()]
             return np.array(words, np.uint64)
         raw = os.pread(self._fd, high - low, low).ljust(high - low, b"\0")
-        return np.frombuffer(raw, np.uint8)[(at - low)[:, None] + np.arange(8)].copy().view("<u8")[:, 0]
+        return np.frombuffer(raw, "<u8")[(at - low) >> 3]  # type: ignore[no-any-return]
 
     def close(self) -> None:
         """Ends it at once, also for those who read through it. Twice is fine."""
