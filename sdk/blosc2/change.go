@@ -95,14 +95,47 @@ func (f *frame) changing(ctx context.Context, g *grip, do func(d *draft) error) 
 		return err
 	}
 	defer end()
+	defer f.spare.drop()
 	if err := do(d); err != nil {
 		return err
 	}
-	if err := d.publish(ctx, g); err != nil {
-		return err
-	}
 	f.dirty = true
-	return d.adopt(ctx, g)
+	if err := d.publish(ctx, g); err != nil {
+		return f.unsure(err)
+	}
+	return f.unsure(d.adopt(ctx, g))
+}
+
+// unsure has all of the frame looked at again after a commit that failed: it
+// may have been published, and nothing else says that the view is of before.
+// Then the name of a new file need not be safe, either.
+func (f *frame) unsure(err error) error {
+	if err != nil {
+		f.asked.Store(-int64(glance))
+		f.safe = nil
+	}
+	return err
+}
+
+// secure makes the name of the frame's file outlast a power cut, once a file,
+// without which nothing in it does: who gave it the name may have been killed
+// before he did. What may not be synced has to be taken as it is.
+func (f *frame) secure(ctx context.Context) error {
+	if f.safe == f.view.file {
+		return nil
+	}
+	dirs := []string{dirOf(f.where.name)}
+	if f.where.sparse {
+		dirs = append(dirs, f.where.name)
+	}
+	for _, dir := range dirs {
+		err := f.where.fs.SyncDir(ctx, dir)
+		if err != nil && !errors.Is(err, fault.ErrNotAllowed) && !errors.Is(err, fault.ErrUnsupported) {
+			return err
+		}
+	}
+	f.safe = f.view.file
+	return nil
 }
 
 // due returns nil if the draft may be published: the lock is held, by the file
@@ -132,7 +165,7 @@ func (d *draft) adopt(ctx context.Context, g *grip) error {
 		if _, err := f.reload(ctx, g); err != nil {
 			return err
 		}
-		f.tick = tick
+		f.tick, f.safe = tick, f.view.file
 		f.files.of, f.files.next = f.view, max(d.end, f.files.next)
 	} else {
 		info, err := old.file.Stat()

@@ -103,25 +103,25 @@ func (f *frame) renewing(ctx context.Context, g *grip, change func(d *draft) err
 		return err
 	})
 	if err != nil {
-		return err
+		return f.unsure(err)
 	}
 	// Not by reload, to which other axes are another array.
 	file, err := f.where.open(ctx, true)
 	if err != nil {
-		return err
+		return f.unsure(err)
 	}
 	if err = f.look(file, g); err == nil {
 		var next *view
 		if next, err = load(ctx, &f.where, file, f.o.Limits); err == nil {
 			old := f.view.file
-			f.view = next
+			f.view, f.safe = next, file
 			f.past.add(next)
 			f.head.over(ctx, &f.where, file)
 			f.tick++
 			return old.Close()
 		}
 	}
-	return errors.Join(err, file.Close())
+	return f.unsure(errors.Join(err, file.Close()))
 }
 
 // rewrite writes the frame to an empty file.

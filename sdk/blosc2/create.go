@@ -278,19 +278,27 @@ func (spec *Spec) make(ctx context.Context, where place, b []byte, o Options) er
 	if err != nil {
 		return err
 	}
-	if err := written(f, b, o.Durability != SyncNever); err != nil || spec.Fill == nil {
+	if err := written(f, b, o.Durability != SyncNever); err != nil {
 		return err
 	}
-	o.Locking = Unlocked // nobody else is here
-	c, err := openLeaf(ctx, where, o)
-	if err != nil {
-		return err
+	if spec.Fill != nil {
+		o.Locking = Unlocked // nobody else is here
+		c, err := openLeaf(ctx, where, o)
+		if err != nil {
+			return err
+		}
+		err = spec.Fill(ctx, c)
+		if err == nil {
+			err = sequence(c).tidy(ctx)
+		}
+		if err = errors.Join(err, c.Close()); err != nil {
+			return err
+		}
 	}
-	err = spec.Fill(ctx, c)
-	if err == nil {
-		err = sequence(c).tidy(ctx)
+	if where.sparse && o.Durability != SyncNever {
+		return where.fs.SyncDir(ctx, where.name)
 	}
-	return errors.Join(err, c.Close())
+	return nil
 }
 
 // take gives the new frame its name. A directory cannot take the place of

@@ -20,13 +20,12 @@ type draft struct {
 	f *frame
 	Header
 	raw     []byte // the header before
-	plain   []byte // a chunk that is being made, and the same packed
-	packed  []byte
 	meta    []Metalayer
 	vlmeta  []Metalayer
 	entries []int64       // the index
 	indexed bool          // the index changed
 	end     int64         // where the next bytes go: in the frame; in a sparse one, the number of the next file
+	placed  bool          // chunk files were made
 	gone    []int64       // chunk files that the new state does not name
 	noted   map[int64]sum // of chunks that were added, by entry, if checksums are kept
 	tail    []byte        // what was written at end when it was published; nil: the whole file was
@@ -99,11 +98,11 @@ func (h *Header) params() blosc.Params {
 func (d *draft) encode(ctx context.Context, data []byte) (int64, error) {
 	p := d.params()
 	p.Workers = d.f.o.Workers
-	b, err := blosc.Encode(d.packed[:0], data, p)
+	b, err := blosc.Encode(d.f.spare.packed[:0], data, p)
 	if err != nil {
 		return 0, err
 	}
-	d.packed = b // add keeps nothing of it
+	d.f.spare.packed = b // add keeps nothing of it
 	return d.add(ctx, b)
 }
 
@@ -146,6 +145,7 @@ func (d *draft) add(ctx context.Context, chunk []byte) (int64, error) {
 		return 0, err
 	}
 	d.end++
+	d.placed = true
 	d.note(number, chunk)
 	d.PackedSize += int64(len(chunk))
 	return number, nil
@@ -208,6 +208,11 @@ func (d *draft) publish(ctx context.Context, g *grip) error {
 		if err != nil {
 			return err
 		}
+		if d.placed && sync == SyncCommits { // before anything leads to what is in them
+			if err := d.f.where.fs.SyncDir(ctx, d.f.where.name); err != nil {
+				return err
+			}
+		}
 		err = replace(ctx, d.f.where.fs, d.f.where.main(), sync, false, func(f storage.File) error {
 			if _, err := f.WriteAt(b, 0); err != nil {
 				return err
@@ -234,7 +239,7 @@ func (d *draft) publish(ctx context.Context, g *grip) error {
 	}
 	d.tail = tail
 	if sync == SyncCommits {
-		if err := f.Sync(); err != nil {
+		if err := first(f.Sync(), d.f.secure(ctx)); err != nil {
 			return err
 		}
 	}

@@ -31,14 +31,16 @@ type body struct {
 	mu    sync.RWMutex // held shared by those who use the view and its file
 	view  *view        // nil: closed
 	tick  uint64
-	dirty bool  // committed to and not synced
-	past  past  // states before
-	lost  *view // a state that another program wrote an old header over; see Repair
+	dirty bool   // committed to and not synced
+	safe  source // the file whose name is known to be; see secure
+	past  past   // states before
+	lost  *view  // a state that another program wrote an old header over; see Repair
 	files struct {
 		of   *view   // after which all of them are known
 		next int64   // above the numbers of all chunk files
 		last []int64 // the highest, which nothing names any more
 	}
+	spare spare // room for what is written
 	again again // the block that was read last
 	head  head  // how the header is looked at
 	seen  atomic.Pointer[look]
@@ -87,6 +89,9 @@ func (f *frame) begin(ctx context.Context) error {
 		})
 	})
 	if err == nil {
+		if f.o.Durability != SyncCommits { // which does not go by what others did
+			f.safe = f.view.file
+		}
 		f.past.add(f.view)
 		f.head.over(ctx, &f.where, f.view.file)
 	}
@@ -190,13 +195,16 @@ func (f *frame) close() error {
 		return nil
 	}
 	file := f.view.file
-	f.view = nil
-	f.head.close()
-	f.pin.drop()
 	var err error
 	if w, ok := file.(storage.File); ok && f.dirty && f.o.Durability == SyncOnClose {
 		err = w.Sync()
+		if s := f.secure(context.Background()); err == nil {
+			err = s
+		}
 	}
+	f.view = nil
+	f.head.close()
+	f.pin.drop()
 	if f.lock != nil && f.own {
 		err = errors.Join(err, f.lock.file.Close())
 	}
