@@ -90,20 +90,27 @@ func lockFor(ctx context.Context, in io.Reader, out io.Writer) error {
 				return err
 			}
 		default:
-			ctx := s.begin(w.ID)
+			ctx, err := s.begin(w.ID)
+			if err != nil {
+				return err
+			}
 			waiting.Go(func() { s.lock(ctx, &w) })
 		}
 	}
 	return lines.Err()
 }
 
-// begin notes a wait, which cancel ends.
-func (s *lockServer) begin(id int64) context.Context {
+// begin notes a wait, which cancel ends. A number is one lock's until that is
+// given back, or was not got.
+func (s *lockServer) begin(id int64) (context.Context, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.waits[id] != nil || s.held[id] != nil {
+		return nil, usagef("there is a lock %d", id)
+	}
 	ctx, cancel := context.WithCancel(s.ctx)
 	s.waits[id] = cancel
-	return ctx
+	return ctx, nil
 }
 
 func (s *lockServer) lock(ctx context.Context, w *lockWish) {
