@@ -23,7 +23,7 @@ test-go: ## the Go tests, without the race detector
 race: ## the Go tests, with the race detector
 	@scripts/race.sh
 
-check: ## fmt, vet, tidy, generated files fresh
+check: ## fmt, vet, tidy, generated files fresh, licences and known vulnerabilities of what is used
 	@scripts/check.sh
 
 cross: ## build for every platform we name

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# fmt, vet, tidy, and whether the committed guest is what the sources give.
+# fmt, vet, tidy, licences, known vulnerabilities, and whether the committed
+# guest is what the sources give.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -11,6 +12,8 @@ if [ -n "$unformatted" ]; then
 fi
 go vet ./...
 go mod tidy -diff
+go run ./internal/notice --check
+scripts/audit.sh
 
 # Another release of Go makes other bytes of the same sources.
 made_with=$(sed -n 's/.*"go": "\(.*\)".*/\1/p' wasm/gridhold.json)
@@ -20,4 +23,4 @@ if [ "$(go env GOVERSION)" = "$made_with" ]; then
 else
 	fresh="guest NOT compared: it was built with $made_with, this is $(go env GOVERSION)"
 fi
-echo "check: formatted, vetted, tidy, $fresh"
+echo "check: formatted, vetted, tidy, licences known, $fresh"

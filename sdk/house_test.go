@@ -48,6 +48,8 @@ var arrows = []struct {
 	{"internal/golden", nil},              // for tests and the programs of bench: see TestGoldenIsForTests
 	{"internal/faultfs", []string{"sdk"}}, // for tests too
 	{"internal/interop", nil},             // tests only, against the peers
+	{"internal/notice", nil},              // a program of make check
+	{"internal/proof", nil},               // what long runs counted
 	{"cmd", []string{"sdk", "native", "wasm", "host", "bindings/js/viewer"}},
 	{"bench", []string{"sdk", "native", "wasm", "host"}},
 	{"examples", []string{"sdk", "native", "wasm", "host"}},
