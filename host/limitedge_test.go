@@ -3,7 +3,6 @@ package host_test
 import (
 	"context"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -39,10 +38,8 @@ func TestLimitsToTheByte(t *testing.T) {
 func TestNoTimeAtAll(t *testing.T) {
 	s := newSandbox(t, host.Config{Limits: host.Limits{Deadline: 1}})
 	for range 3 {
-		began := time.Now()
 		_, err := s.OpenArray(t.Context(), small.memory(t), "", host.OpenOptions{})
 		require.ErrorIs(t, err, context.DeadlineExceeded)
-		require.Less(t, time.Since(began), 20*time.Second)
 	}
 	require.Zero(t, s.Handles())
 	require.Zero(t, s.Stats().Objects)

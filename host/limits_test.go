@@ -2,6 +2,7 @@ package host_test
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"testing"
 	"time"
@@ -16,26 +17,57 @@ import (
 
 // TestDeadline ends a call whose store never answers, and one that computes.
 func TestDeadline(t *testing.T) {
-	s := newSandbox(t, host.Config{Limits: host.Limits{Deadline: 500 * time.Millisecond}})
+	patiently(t, 500*time.Millisecond, endsByDeadline)
+}
+
+// patiently tries with twice the deadline for as long as something is too slow
+// for it that has to succeed: a machine may do other things, too.
+func patiently(t *testing.T, deadline time.Duration, try func(*testing.T, *host.Sandbox) bool) {
+	t.Helper()
+	for !try(t, newSandbox(t, host.Config{Limits: host.Limits{Deadline: deadline}})) {
+		deadline *= 2
+		require.Less(t, deadline, time.Minute)
+	}
+}
+
+// slow reports whether that error is of a deadline; there may be no other.
+func slow(t *testing.T, err error) bool {
+	t.Helper()
+	if errors.Is(err, context.DeadlineExceeded) {
+		return true
+	}
+	require.NoError(t, err)
+	return false
+}
+
+func endsByDeadline(t *testing.T, s *host.Sandbox) bool {
 	gate := storagetest.Shut(small.memory(t))
 	gate.Let(1)
 	a, err := s.OpenArray(t.Context(), gate, "", host.OpenOptions{})
-	require.NoError(t, err)
+	if slow(t, err) {
+		return false
+	}
 	_, err = a.RetrieveSubchunk(t.Context(), []int64{0, 0}, host.ReadOptions{})
 	require.ErrorIs(t, err, fault.ErrCancelled)
 	require.ErrorIs(t, err, context.DeadlineExceeded)
-	gate.Open()
 
 	// A store that knows no context answers too late: what comes after is not done.
 	late := &late{Memory: small.memory(t), after: 3}
 	b, err := s.OpenArray(t.Context(), late, "", host.OpenOptions{})
-	require.NoError(t, err)
+	if slow(t, err) {
+		return false
+	}
 	_, err = b.RetrieveRegion(t.Context(), []int64{0, 0}, []int64{256, 256}, host.ReadOptions{})
 	require.ErrorIs(t, err, fault.ErrCancelled)
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	require.Less(t, late.reads, 16)
 	require.Zero(t, s.Stats().Died, "it ended by itself")
-	read(t, b, nil, 5, 5)
+	got, err := b.RetrieveSubchunk(t.Context(), []int64{5, 5}, host.ReadOptions{})
+	if slow(t, err) {
+		return false
+	}
+	require.Equal(t, small.subchunk(5, 5), got)
+	return true
 }
 
 // late answers one of its reads after the context has ended.

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -143,14 +144,17 @@ func TestSharingWritersAreNotStarved(t *testing.T) {
 		_, err = r.out.ReadBytes('\n') // it reads
 		require.NoError(t, err)
 	}
-	longest := time.Duration(0)
+	var waits []time.Duration
 	for range 10 {
 		start := time.Now()
 		w.must(t, task{Do: "assign", Count: ptr(1)})
-		longest = max(longest, time.Since(start))
+		waits = append(waits, time.Since(start))
 	}
-	t.Logf("the longest of 10 waits: %v", longest)
-	require.Less(t, longest, 2*time.Second)
+	slices.Sort(waits)
+	t.Logf("10 waits: %v", waits)
+	// A machine with more to do than this may hold up one or the other; who
+	// is starved waits each time.
+	require.Less(t, waits[len(waits)/2], 2*time.Second)
 }
 
 // Three processes count up within the lock while a fourth removes or replaces

@@ -97,7 +97,7 @@ func TestSwappedDirectory(t *testing.T) {
 		}
 	})
 	refused, read := 0, 0
-	for range 3000 {
+	for i := 0; i < 3000 || refused == 0 || read == 0; i++ {
 		got, err := readAll(s, "d/f")
 		if err != nil {
 			require.ErrorIs(t, err, fault.ErrNotAllowed)
@@ -109,8 +109,6 @@ func TestSwappedDirectory(t *testing.T) {
 	}
 	close(end)
 	wg.Wait()
-	require.Positive(t, refused)
-	require.Positive(t, read)
 }
 
 func TestNotRegular(t *testing.T) {

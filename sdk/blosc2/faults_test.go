@@ -20,6 +20,7 @@ import (
 	"github.com/gridhold/gridhold/sdk/codec/blosc"
 	"github.com/gridhold/gridhold/sdk/fault"
 	"github.com/gridhold/gridhold/sdk/storage"
+	"github.com/gridhold/gridhold/sdk/storage/storagetest"
 )
 
 // Tests named after reports of faults in other libraries.
@@ -118,7 +119,7 @@ func TestReport53EveryByte(t *testing.T) {
 	}
 	limits := blosc2.Limits{Index: 1 << 20, Chunk: 1 << 20, Meta: 1 << 20}
 	var before, after runtime.MemStats
-	tried, refused, longest := 0, 0, time.Duration(0)
+	tried, refused := 0, 0
 	for _, codec := range []blosc.Codec{blosc.BloscLZ, blosc.LZ4, blosc.Zlib, blosc.Zstd} {
 		fs := storage.NewMemoryFS(0)
 		a, err := blosc2.CreateFrom(ctx, fs, "a", blosc2.Shape{Shape: []int64{150}, DType: "<i4", Chunks: []int64{100}, Blocks: []int64{50}}, data,
@@ -129,9 +130,7 @@ func TestReport53EveryByte(t *testing.T) {
 		require.NoError(t, err)
 		require.Less(t, len(whole), 2048)
 		require.NoError(t, a.Close())
-		try := func(b []byte, what string, at int) {
-			tried++
-			start := time.Now()
+		read := func(b []byte) error {
 			c, err := blosc2.OpenBytes(ctx, b, "f", blosc2.Options{Limits: limits})
 			if err == nil {
 				_, err = c.Describe(ctx)
@@ -147,7 +146,12 @@ func TestReport53EveryByte(t *testing.T) {
 				}
 				require.NoError(t, c.Close())
 			}
-			longest = max(longest, time.Since(start))
+			return err
+		}
+		try := func(b []byte, what string, at int) {
+			tried++
+			var err error
+			storagetest.Within(t, time.Second, func() { err = read(b) })
 			if err != nil {
 				refused++
 				require.Contains(t, []fault.Code{fault.CodeCorrupt, fault.CodeUnsupported, fault.CodeLimit, fault.CodeInvalid, fault.CodeNotFound}, fault.CodeOf(err), "%v %s %d: %v", codec, what, at, err)
@@ -170,8 +174,7 @@ func TestReport53EveryByte(t *testing.T) {
 		}
 		require.Less(t, most, uint64(64<<20), "of all 256 cases together")
 	}
-	require.Less(t, longest, time.Second)
-	t.Logf("%d damages, %d refused, none took more than %v", tried, refused, longest)
+	t.Logf("%d damages, %d refused", tried, refused)
 	require.Greater(t, refused, tried/4)
 }
 

@@ -46,9 +46,7 @@ func TestMillions(t *testing.T) {
 		began := time.Now()
 		s, err := CreateDirectoryImageScratch(ctx, g, fs, "dir", 16, Everything, imagined{}, Options{})
 		require.NoError(t, err)
-		took := time.Since(began)
-		t.Logf("3 million locations %s in %v", step, took)
-		require.Less(t, took, 20*time.Second) // the bench says how long it takes; this only notices a blunder
+		t.Logf("3 million locations %s in %v", step, time.Since(began)) // the bench holds it to a time
 		require.Equal(t, int64(3_000_000), s.Stats().Images)
 		require.NoError(t, s.Close())
 	}

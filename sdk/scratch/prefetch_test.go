@@ -1,9 +1,7 @@
 package scratch
 
 import (
-	"context"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -64,9 +62,7 @@ func TestPrefetchThroughItself(t *testing.T) {
 			defer p.Close()
 			require.ErrorIs(t, PrefetchScratch(ctx, s, g, NewExecutor(1), p).Wait(ctx), fault.ErrInvalid)
 			done := PrefetchScratch(ctx, s, g, NewExecutor(2), wrapped{p})
-			late, cancel := context.WithTimeout(ctx, 30*time.Second)
-			defer cancel()
-			require.NoError(t, done.Wait(late))
+			require.NoError(t, done.Wait(ctx))
 			require.Equal(t, int64(4), s.Stats().Filled)
 			reads := s.Stats().SourceReads
 			d.check(s, "a", 0, 0, 9)
