@@ -75,7 +75,7 @@ type index struct {
 }
 
 // newIndex reads an index chunk; count -1: its size says how many entries
-// there are. ErrLimit for more than limit decoded bytes, if they have to be.
+// there are. ErrLimit for more than limit decoded bytes at once.
 func newIndex(packed []byte, count, limit int64) (*index, error) {
 	h, err := blosc.ParseHeader(packed)
 	if err != nil {
@@ -99,10 +99,15 @@ func newIndex(packed []byte, count, limit int64) (*index, error) {
 	if err != nil {
 		return nil, indexError(err)
 	}
-	if h.Size <= eagerIndex || h.BlockSize%8 != 0 {
-		if int64(h.Size) > limit {
-			return nil, overLimit("an index of " + strconv.Itoa(h.Size) + " bytes")
-		}
+	whole := h.Size <= eagerIndex || h.BlockSize%8 != 0
+	held := h.BlockSize
+	if whole {
+		held = h.Size
+	}
+	if int64(held) > limit {
+		return nil, overLimit("an index of which " + strconv.Itoa(held) + " bytes are decoded at once")
+	}
+	if whole {
 		x.plain, err = x.chunk.Decode(nil)
 	}
 	return x, indexError(err)
