@@ -47,10 +47,7 @@ func (d *draft) assign(ctx context.Context, g *gather, i int, in []cut) error {
 	if from, ok := g.asStored(in); ok {
 		return d.update(ctx, i, g.dst[from:from+int64(d.ChunkSize)])
 	}
-	if cap(d.plain) < d.ChunkSize {
-		d.plain = make([]byte, d.ChunkSize)
-	}
-	chunk := d.plain[:d.ChunkSize]
+	chunk := d.f.spare.chunk(d.ChunkSize)
 	if g.covers(in) {
 		clear(chunk) // what no item goes to
 	} else {
