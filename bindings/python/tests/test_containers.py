@@ -65,14 +65,14 @@ def test_corrupt():
         refused = 0
         cases = [p for p in sorted((CONTAINERS / "corrupt").iterdir()) if p.is_file() and p.suffix != ".json"]
         for path in cases:
-            start = time.monotonic()
+            start = time.process_time()  # a machine that does other things may take any time
             try:
                 with gridhold.open(path, memory=MEMORY) as opened:
                     if isinstance(opened, (gridhold.NDArray, gridhold.SChunk)) and opened.nbytes < 1 << 26:
                         little(opened)
             except (gridhold.CorruptError, gridhold.UnsupportedError, gridhold.LimitError, gridhold.NotFoundError):
                 refused += 1
-            assert time.monotonic() - start < 2, path
+            assert time.process_time() - start < 2, path
         assert refused > 50
         assert good._core.runtime.guest() is guest and len(guest.files) == 1
 

@@ -37,11 +37,11 @@ def test_fixtures(where):
     for entry in MANIFEST["files"]:
         source = (IMAGES / entry["file"],) if where == "path" else (Directory(), entry["file"])
         if entry["expect"].startswith("error:"):
-            began = time.monotonic()
+            began = time.process_time()
             with pytest.raises((gridhold.CorruptError, gridhold.UnsupportedError)) as told:
                 gridhold.open_stack(*source, memory=MEMORY)
             assert entry["expect"][6:].replace("-", " ") in str(told.value)
-            assert time.monotonic() - began < 2
+            assert time.process_time() - began < 2
             continue
         with gridhold.open_stack(*source, memory=MEMORY) as stack:
             if entry["expect"] == "ok:0-images":

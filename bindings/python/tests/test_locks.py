@@ -12,7 +12,7 @@ import gridhold
 
 
 def _until(condition):
-    end = time.monotonic() + 20
+    end = time.monotonic() + 120
     while not condition():
         assert time.monotonic() < end
         time.sleep(0)
