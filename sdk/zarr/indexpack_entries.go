@@ -95,30 +95,38 @@ func unpackEntries(b []byte, count, size int64) (entries, error) {
 		r.fail("entries of another index")
 	}
 	if r.err != nil {
-		return nil, r.err
+		return entries{}, r.err
 	}
 	raw := r.bytes(len(b) - r.at)
 	if uint64(len(raw)) < n {
 		var err error
 		if raw, err = packCodec().Decode(context.Background(), nil, raw, int(n)); err != nil {
-			return nil, err
+			return entries{}, err
 		}
 	}
 	if uint64(len(raw)) != n {
-		return nil, fault.New(fault.ErrCorrupt, "index pack", "", "entries of another length than is said")
+		return entries{}, fault.New(fault.ErrCorrupt, "index pack", "", "entries of another length than is said")
 	}
 	return parseEntries(raw, count, size)
 }
 
 func parseEntries(raw []byte, count, size int64) (entries, error) {
 	r := &packReader{b: raw}
-	all := newEntries(count)
+	limit := size
+	if limit < 0 {
+		limit = 1<<63 - 1
+	}
+	all := newEntries(count, uint64(limit))
 	stored := int64(0)
 	for i := range count {
 		length := r.number()
 		if length == 0 {
 			all.set(i, empty, empty)
 			continue
+		}
+		if length-1 > uint64(limit) {
+			r.fail("a subchunk longer than its shard")
+			break
 		}
 		all.set(i, 0, length-1)
 		stored++
@@ -136,10 +144,7 @@ func parseEntries(raw []byte, count, size int64) (entries, error) {
 		}
 		byRank[before] = i + 1
 	}
-	end, limit := int64(0), size
-	if limit < 0 {
-		limit = 1<<63 - 1
-	}
+	end := int64(0)
 	for _, i := range byRank {
 		if r.err != nil {
 			break

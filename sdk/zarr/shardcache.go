@@ -13,7 +13,7 @@ import (
 
 // CacheOptions are those of Array.ShardCache. The zero value is the advice.
 type CacheOptions struct {
-	Budget          int64 // bytes of indexes to keep; 0: 256 MiB. An index takes 16 bytes a subchunk
+	Budget          int64 // bytes of indexes to keep; 0: 256 MiB. An index takes 8 bytes a subchunk, of a shard above 4 GiB 16
 	RememberMissing bool  // keep that a shard was missing, until Invalidate or Clear
 }
 
@@ -167,6 +167,9 @@ func loadIndex(ctx context.Context, ref shardRef) (*ShardIndex, error) {
 		return nil, tooShort(from.key, from.size, l.indexSize)
 	}
 	x := &ShardIndex{key: from.key, origin: from.off, info: storage.ObjectInfo{Size: from.size, Version: from.version}}
+	if ok, err := x.stream(ctx, ref, l); ok || err != nil {
+		return x, err
+	}
 	var b []byte
 	size := from.size
 	switch {

@@ -2,7 +2,6 @@ package zarr
 
 import (
 	"context"
-	"strconv"
 
 	"github.com/gridhold/gridhold/sdk/fault"
 	"github.com/gridhold/gridhold/sdk/storage"
@@ -59,22 +58,33 @@ func (x *ShardIndex) at(i int64) (off, n int64, ok bool) {
 }
 
 // cost is what the index takes in a cache.
-func (x *ShardIndex) cost() int64 { return int64(len(x.entries) + len(x.key) + 256) }
+func (x *ShardIndex) cost() int64 { return int64(len(x.entries.b) + len(x.key) + 256) }
 
 // parseIndex decodes the stored bytes of an index and checks every entry:
 // both numbers are "empty" or neither is; offset + length neither overflows
 // nor passes the end of the value, nor does it reach into the index. size is
-// that of the value, -1 if it is not known. The result may share memory with b.
+// that of the value, -1 if it is not known. Wide entries may share memory with b.
 func (s *sharding) parseIndex(ctx context.Context, b []byte, l layout, size int64) (entries, error) {
 	if int64(len(b)) != l.indexSize {
-		return nil, fault.New(fault.ErrCorrupt, "shard index", "", "has "+itoa(int64(len(b)))+" bytes, want "+itoa(l.indexSize))
+		return entries{}, fault.New(fault.ErrCorrupt, "shard index", "", "has "+itoa(int64(len(b)))+" bytes, want "+itoa(l.indexSize))
 	}
 	shape := append(append(make([]int64, 0, len(l.per)+1), l.per...), 2)
 	flat, err := s.index.decode(ctx, nil, nil, b, shape)
 	if err != nil {
-		return nil, &fault.Error{Format: "shard index", Off: -1, Err: err}
+		return entries{}, &fault.Error{Format: "shard index", Off: -1, Err: err}
 	}
-	lo, hi := uint64(0), uint64(1<<63-1)
+	lo, hi := s.within(l, size)
+	all := entries{b: flat, wide: true}
+	if hi < narrowEmpty {
+		all = newEntries(l.count, hi)
+	}
+	return all, all.fill(0, flat, lo, hi)
+}
+
+// within is where the subchunks of a shard may lie: not in its index, not
+// behind its end. size is that of the value, -1 if it is not known.
+func (s *sharding) within(l layout, size int64) (lo, hi uint64) {
+	hi = uint64(1<<63 - 1)
 	if size >= 0 {
 		hi = uint64(size)
 	}
@@ -83,16 +93,5 @@ func (s *sharding) parseIndex(ctx context.Context, b []byte, l layout, size int6
 	} else if size >= 0 {
 		hi -= min(hi, uint64(l.indexSize))
 	}
-	all := entries(flat[:16*l.count])
-	for i := range l.count {
-		off, n := all.at(i)
-		if off&n == empty {
-			continue
-		}
-		if end := off + n; off == empty || n == empty || end < off || off < lo || end > hi {
-			return nil, fault.At(fault.ErrCorrupt, "shard index", "entry "+itoa(i), int64(off),
-				"range of "+strconv.FormatUint(n, 10)+" bytes is not within "+itoa(int64(lo))+".."+itoa(int64(hi)))
-		}
-	}
-	return all, nil
+	return lo, hi
 }

@@ -17,6 +17,7 @@ type sharding struct {
 	inner   *chain  // decodes a subchunk
 	index   *chain  // decodes the index, an array of uint64 of shape per + [2]
 	atStart bool
+	summed  bool // the index is stored as it is, with a CRC-32C behind it
 	elem    element
 	regular layout // of the shape that the metadata names
 	limit   int64  // bytes of an index
@@ -60,6 +61,7 @@ func parseSharding(field string, e extension, elem element, shape []int64, o Opt
 	if err != nil {
 		return nil, err
 	}
+	s.summed = s.index.summed()
 	if s.regular, err = s.layout(shape); err != nil {
 		return nil, err
 	}
