@@ -15,6 +15,7 @@ from zarrista.store import FilesystemStore
 
 EDGE, SHARD, SUBCHUNK = 8192, 1024, 32
 PICKS = 60_000
+INDEXES, INDEXED = 32, 262_144  # shards of so many subchunks of one byte each
 
 LITTLE = {"name": "bytes", "configuration": {"endian": "little"}}
 ZSTD = {"name": "zstd", "configuration": {"level": 3, "checksum": False}}
@@ -58,12 +59,26 @@ def write(directory, codecs):
             array.store_array_subset(at, np.ascontiguousarray(field(row, column, noise)))
 
 
+def write_indexes(directory):
+    """Shards of which hardly anything is stored, whose indexes have 4 MiB each."""
+    os.makedirs(directory)
+    about = metadata([LITTLE])
+    about |= {"shape": [INDEXES, INDEXED], "data_type": "uint8"}
+    about["chunk_grid"]["configuration"]["chunk_shape"] = [1, INDEXED]
+    about["codecs"][0]["configuration"] |= {"chunk_shape": [1, 1], "codecs": [{"name": "bytes"}]}
+    array = zarrista.Array.from_metadata(about, FilesystemStore(directory), "/")
+    array.store_metadata()
+    for i in range(INDEXES):
+        array.store_array_subset((slice(i, i + 1), slice(0, 2)), np.array([[7, 8]], "u1"))
+
+
 def main():
     target = sys.argv[1]
     making = target + ".making"
     shutil.rmtree(making, ignore_errors=True)
     write(f"{making}/u16_zstd", [LITTLE, ZSTD])
     write(f"{making}/u16_none", [LITTLE])
+    write_indexes(f"{making}/indexes")
     picks = np.random.default_rng(11).integers(0, EDGE // SUBCHUNK, (PICKS, 2))
     with open(f"{making}/picks.json", "w") as out:
         json.dump(picks.tolist(), out)

@@ -2,8 +2,9 @@
 
 WHO is gridhold, gridhold-bare (without the decoders of the extra "fast"),
 gridhold-batches (256 subchunks a call), zarrista, zarrista-uncached,
-zarr-python, tensorstore or zarrs; the last reads whole shards only. README.md
-has the protocol.
+zarr-python, tensorstore or zarrs; the last reads whole shards only. libzstd
+is no reader but a limit: it decodes the frames, from memory, in one call of C.
+README.md has the protocol.
 """
 
 import json
@@ -98,11 +99,57 @@ def tensorstore_shards(path):
     return lambda at: array[at[0] * 1024 : at[0] * 1024 + 1024, at[1] * 1024 : at[1] * 1024 + 1024].read().result()
 
 
+def cold(path):
+    """What makes a reader whose cache knows nothing."""
+    from zarrista import Array
+    from zarrista.store import FilesystemStore
+
+    array = Array.open(FilesystemStore(path), "/")
+
+    def anew():
+        cache = array.shard_cache()
+        return lambda at: array.retrieve_subchunk(at, shard_cache=cache).to_numpy()
+
+    return anew
+
+
+def frames(path, picks, whole):
+    """The stored bytes of subchunks, as the index of each shard says."""
+    import numpy as np
+
+    shards, found = {}, []
+    for i, j in picks:
+        at = (i, j) if whole else (i // SHARD, j // SHARD)
+        if at not in shards:
+            with open(f"{path}/c/{at[0]}/{at[1]}", "rb") as f:
+                stored = f.read()
+            shards[at] = stored, np.frombuffer(stored[-4 - 16 * SHARD * SHARD : -4], "<u8").reshape(-1, 2).tolist()
+        stored, index = shards[at]
+        for k in range(SHARD * SHARD) if whole else [i % SHARD * SHARD + j % SHARD]:
+            found.append(stored[index[k][0] : index[k][0] + index[k][1]])
+    return found
+
+
+def libzstd(path, picks, whole, threads):
+    """Seconds that the C library takes for them, and the sum of their first elements."""
+    import zstandard
+
+    if whole:
+        picks = picks[:64]
+    given = frames(path, picks, whole)
+    context = zstandard.ZstdDecompressor()
+    began = time.perf_counter()
+    out = context.multi_decompress_to_buffer(given, threads=threads if threads > 1 else 0)
+    took = time.perf_counter() - began
+    first = range(0, len(given), SHARD * SHARD if whole else 1)
+    return took, sum(int.from_bytes(out[k].tobytes()[:2], "little") for k in first), len(picks)
+
+
 WHOLE = {"zarrista": zarrista_shards, "zarrs": zarrs_shards, "tensorstore": tensorstore_shards}
 
 
 def measure(read, picks, threads, batch):
-    """Seconds from the moment all threads are ready to the last one's end. ``batch``: how many are read in a call; 0: one, alone."""
+    """Seconds from the moment all threads are ready to the last one's end, those of processor, and the sum. ``batch``: how many are read in a call; 0: one, alone."""
     ready = threading.Barrier(threads + 1)
     ends, sums = [0.0] * threads, [0] * threads
 
@@ -122,10 +169,10 @@ def measure(read, picks, threads, batch):
     for w in workers:
         w.start()
     ready.wait()
-    began = time.perf_counter()
+    began, before = time.perf_counter(), time.process_time()
     for w in workers:
         w.join()
-    return max(ends) - began, sum(sums)
+    return max(ends) - began, time.process_time() - before, sum(sums)
 
 
 def main():
@@ -140,6 +187,16 @@ def main():
         mine = picks[: job["count"]]
         if whole:
             mine = [(i // SHARD, j // SHARD) for i, j in mine]
+        if who == "libzstd":
+            seconds, check, count = libzstd(f"{directory}/{job['array']}", mine, whole, job["threads"])
+            print(json.dumps({"seconds": seconds * len(mine) / count, "check": check}), flush=True)
+            continue
+        if job.get("cold"):
+            if "cold" not in readers:
+                readers["cold"] = cold(f"{directory}/{job['array']}")
+            seconds, cpu, check = measure(readers["cold"](), [(i, 0) for i in range(job["count"])], job["threads"], 0)
+            print(json.dumps({"seconds": seconds, "cpu": cpu, "check": check}), flush=True)
+            continue
         read = readers.get((job["array"], whole))
         if read is None:
             make = WHOLE[who] if whole else READERS[who]
@@ -150,8 +207,8 @@ def main():
                 for i in range(0, EDGE, SHARD):
                     for j in range(0, EDGE, SHARD):
                         read([(i, j)] if batch else (i, j))
-        seconds, check = measure(read, mine, job["threads"], 0 if whole else batch)
-        print(json.dumps({"seconds": seconds, "check": check}), flush=True)
+        seconds, cpu, check = measure(read, mine, job["threads"], 0 if whole else batch)
+        print(json.dumps({"seconds": seconds, "cpu": cpu, "check": check}), flush=True)
 
 
 main()
