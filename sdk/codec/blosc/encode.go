@@ -161,13 +161,14 @@ type encoder struct {
 	header    int
 	blockSize int
 	unsplit   bool
+	effort    int    // of zstd
 	base      []byte // block 0 as it will decode, for the delta filter
 	dict      *dictionary
 	s         *scratch
 }
 
 func newEncoder(src []byte, p Params) *encoder {
-	return &encoder{p: p, src: src, size: len(src), s: scratches.Get().(*scratch)}
+	return &encoder{p: p, src: src, size: len(src), effort: p.effort(), s: scratches.Get().(*scratch)}
 }
 
 func (e *encoder) release() { e.s.release() }
@@ -248,11 +249,8 @@ func (e *encoder) packed(dst []byte) (out []byte, zero bool, err error) {
 		out = append(out, e.dict.bytes...)
 	}
 	zero = e.header == ExtendedHeaderSize
-	workers := e.p.Workers
-	if e.size < worthWorkers {
-		workers = 1
-	}
-	if workers <= 1 {
+	e.settle()
+	if e.workers() <= 1 {
 		for i := range count {
 			binary.LittleEndian.PutUint32(out[starts+4*i:], uint32(len(out)-head))
 			var ran bool
@@ -264,24 +262,33 @@ func (e *encoder) packed(dst []byte) (out []byte, zero bool, err error) {
 		return out, zero, nil
 	}
 	l := newLine(0, count-1)
-	err = l.work(workers, e.s, func(i int, s *scratch) error {
-		var ran bool
-		s.packed, ran = e.block(s.packed[:0], i, s)
-		l.inTurn(i, func() error {
-			binary.LittleEndian.PutUint32(out[starts+4*i:], uint32(len(out)-head))
-			out = append(out, s.packed...)
-			zero = zero && ran
-			if len(out) > most {
-				return errStored
-			}
-			return nil
-		})
+	q := newQueue(l, e.workers(), func(i int, b packedBlock) error {
+		binary.LittleEndian.PutUint32(out[starts+4*i:], uint32(len(out)-head))
+		out = append(out, b.bytes...)
+		zero = zero && b.zero
+		if len(out) > most {
+			return errStored
+		}
+		return nil
+	})
+	err = l.work(e.workers(), e.s, func(i int, s *scratch) error {
+		var b packedBlock
+		b.bytes, b.zero = e.block(s.packed[:0], i, s)
+		s.packed = q.put(i, b)
 		return nil
 	})
 	if err == errStored {
 		err = nil
 	}
 	return out, zero && len(out) <= most, err
+}
+
+// workers is how many blocks are packed at once.
+func (e *encoder) workers() int {
+	if e.size < worthWorkers {
+		return 1
+	}
+	return e.p.Workers
 }
 
 // errStored ends the packing of what is better stored.

@@ -27,22 +27,5 @@ func (e *encoder) pack(dst, b []byte, s *scratch) []byte {
 	if e.dict != nil {
 		return e.dict.zstd(dst, b)
 	}
-	return zstd.Encode(dst, b, e.zstdLevel())
-}
-
-// zstdLevel is how hard zstd tries.
-func (e *encoder) zstdLevel() int {
-	level := e.p.Level
-	if e.p.typeSize() == 1 || !e.p.has(Shuffle) && !e.p.has(BitShuffle) {
-		return level
-	}
-	switch {
-	case level == 1:
-		return zstd.Quick
-	case level == 5 && e.p.has(BitShuffle):
-		return zstd.Bits
-	case level == 5:
-		return zstd.Numbers
-	}
-	return level
+	return zstd.Encode(dst, b, e.effort)
 }

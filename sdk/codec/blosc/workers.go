@@ -12,15 +12,14 @@ const worthWorkers = 128 << 10
 // line hands out the numbers from next to last, one each, until one fails.
 type line struct {
 	mu     sync.Mutex
-	turn   *sync.Cond // waited on for done
+	turn   *sync.Cond // of a queue
 	next   int
 	last   int
-	done   int // all before have left
 	failed error
 }
 
 func newLine(first, last int) *line {
-	l := &line{next: first, last: last, done: first}
+	l := &line{next: first, last: last}
 	l.turn = sync.NewCond(&l.mu)
 	return l
 }
@@ -42,21 +41,6 @@ func (l *line) fail(err error) {
 	defer l.mu.Unlock()
 	if l.failed == nil {
 		l.failed = err
-	}
-	l.turn.Broadcast()
-}
-
-// inTurn calls do when all before i have left: one at a time, in order. It
-// does nothing once the line has failed.
-func (l *line) inTurn(i int, do func() error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for l.done < i && l.failed == nil {
-		l.turn.Wait()
-	}
-	if l.failed == nil {
-		l.failed = do()
-		l.done++
 	}
 	l.turn.Broadcast()
 }
