@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"path"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -26,6 +27,7 @@ type subject[S any] struct {
 	name   string // of the container on the disk
 	empty  S
 	create func(ctx context.Context, fs storage.FS, o blosc2.Options) error
+	open   func(ctx context.Context, fs storage.FS, o blosc2.Options) (blosc2.Container, error) // nil: blosc2.Open
 	// draw picks an operation that the state allows.
 	draw func(t *rapid.T, s S) act[S]
 	// holds reads all of a container and tells how it differs.
@@ -43,6 +45,9 @@ type act[S any] struct {
 	next S
 	// between are the states on the way, of an operation of several commits.
 	between []S
+	// apply is what it does to another state, where parts of a container are
+	// committed apart; nil: it commits all of it.
+	apply func(s S) S
 	// alone: it waits for the snapshots of its process.
 	alone bool
 }
@@ -66,7 +71,11 @@ type world[S any] struct {
 	live S
 	// durable are the states that a power cut may leave; nil: nobody promised
 	// any.
-	durable   []S
+	durable []S
+	// synced are those that it may leave once all is synced: of what was
+	// reported as failed there may be a part that the next success says nothing
+	// of.
+	synced    []S
 	lost      bool // a dirty process died: what it wrote is never synced
 	processes []*process
 	snapshots []taken[S]
@@ -114,8 +123,9 @@ func (w *world[S]) begin(t *rapid.T) {
 	if err := w.create(w.ctx, w.disk, w.o); err != nil {
 		t.Fatalf("making it: %v", err)
 	}
+	w.synced = []S{w.live}
 	if w.o.Durability != blosc2.SyncNever {
-		w.durable = []S{w.live}
+		w.durable = w.synced
 	}
 	for _, p := range w.processes {
 		w.start(t, p)
@@ -142,8 +152,13 @@ func (w *world[S]) open(t *rapid.T, p *process) {
 	o := w.o
 	o.Write = p.write
 	var err error
-	if p.c, err = blosc2.Open(w.ctx, p.fs, w.name, o); err != nil {
-		t.Fatalf("opening it: %v", err)
+	if w.subject.open != nil {
+		p.c, err = w.subject.open(w.ctx, p.fs, o)
+	} else {
+		p.c, err = blosc2.Open(w.ctx, p.fs, w.name, o)
+	}
+	if err != nil {
+		t.Fatalf("opening it: %v; files %v", err, tree(w.ctx, w.disk, ""))
 	}
 }
 
@@ -242,14 +257,7 @@ func (w *world[S]) writes(t *rapid.T) {
 		t.Fatalf("%s: %v", a.what, err)
 	}
 	p.dirty = true
-	switch {
-	case w.o.Durability != blosc2.SyncCommits:
-		w.durable = nil
-	case err == nil:
-		w.durable = []S{w.live}
-	case w.durable != nil:
-		w.durable = slices.Concat(w.durable, a.between, []S{a.next})
-	}
+	w.note(a, err)
 	if err == nil {
 		if p.ports.Dead() { // after what mattered
 			w.restart(t, p, m)
@@ -262,6 +270,30 @@ func (w *world[S]) writes(t *rapid.T) {
 	}
 	w.live = w.one(t, a.what+": "+err.Error(), slices.Concat([]S{before}, a.between, []S{a.next}))
 	w.restart(t, p, m)
+}
+
+// note notes what a power cut may leave from now on.
+func (w *world[S]) note(a act[S], err error) {
+	after := []S{a.next}
+	if a.apply != nil {
+		after = nil
+		for _, s := range w.synced {
+			after = append(after, a.apply(s))
+		}
+	}
+	if err != nil {
+		after = slices.Concat(w.synced, a.between, after)
+	}
+	w.synced = nil
+	for _, s := range after {
+		if !slices.ContainsFunc(w.synced, func(other S) bool { return reflect.DeepEqual(s, other) }) {
+			w.synced = append(w.synced, s)
+		}
+	}
+	w.durable = nil
+	if w.o.Durability == blosc2.SyncCommits {
+		w.durable = w.synced
+	}
 }
 
 // restart replaces a process that is dead.
@@ -289,6 +321,11 @@ func (w *world[S]) restart(t *rapid.T, p *process, m mishap) {
 func (w *world[S]) clean(t *rapid.T) {
 	if len(w.snapshots) > 0 {
 		return
+	}
+	for _, p := range w.processes { // a store clears when it lists its files
+		if err := w.holds(w.ctx, p.c, w.live); err != nil {
+			t.Fatalf("after it was opened: %v", err)
+		}
 	}
 	if left := w.litter(tree(w.ctx, w.disk, ""), w.live); len(left) > 0 {
 		t.Fatalf("nobody claims %v", left)
@@ -320,7 +357,7 @@ func (w *world[S]) reopens(t *rapid.T) {
 	}
 	p.dirty = false
 	if w.o.Durability == blosc2.SyncOnClose && !w.lost && !slices.ContainsFunc(w.processes, func(p *process) bool { return p.dirty }) {
-		w.durable = []S{w.live}
+		w.durable = w.synced
 	}
 	w.start(t, p)
 }
@@ -361,7 +398,8 @@ func (w *world[S]) cut(t *rapid.T) {
 		return
 	}
 	w.live, w.lost = w.one(t, "a power cut", w.durable), false
-	w.durable = []S{w.live}
+	w.synced = []S{w.live}
+	w.durable = w.synced
 	for _, p := range w.processes {
 		w.start(t, p)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/gridhold/gridhold/internal/faultfs"
 	"github.com/gridhold/gridhold/sdk/blosc2"
 	"github.com/gridhold/gridhold/sdk/codec/blosc"
+	"github.com/gridhold/gridhold/sdk/fault"
 )
 
 // What the model checks found, made short.
@@ -110,4 +111,55 @@ func TestFailedAfterItWasPublished(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"a"}, names)
 	require.NoError(t, s.Close())
+}
+
+// One who is killed while he gives a key another value leaves two under it;
+// one who is killed while he removes it then brings no old one to light.
+func TestKilledTwiceAtAKey(t *testing.T) {
+	ctx := t.Context()
+	die := func(disk *faultfs.Disk, n int, threshold int64, do func(d *blosc2.DictStore) error) error {
+		fs := faultfs.New(faultfs.Nth(n, faultfs.Fault{Kill: true}, faultfs.Changes...)).FS(disk)
+		c, err := blosc2.CreateStore(ctx, fs, "s", blosc2.StoreSpec{OrOpen: true, Threshold: threshold}, writing)
+		require.NoError(t, err)
+		return do(c.(*blosc2.DictStore))
+	}
+	look := func(disk *faultfs.Disk) string {
+		c, err := blosc2.Open(ctx, disk, "s", blosc2.Options{})
+		require.NoError(t, err)
+		leaf, err := c.(*blosc2.DictStore).Get(ctx, "/k")
+		if err != nil {
+			require.ErrorIs(t, err, fault.ErrNotFound)
+			return ""
+		}
+		value, err := valueOf(ctx, leaf)
+		require.NoError(t, err)
+		return value
+	}
+	put := func(value string) func(d *blosc2.DictStore) error {
+		return func(d *blosc2.DictStore) error {
+			c, err := values{"k": value}.container(ctx, "k")
+			require.NoError(t, err)
+			return d.Put(ctx, "/k", c)
+		}
+	}
+	remove := func(d *blosc2.DictStore) error { return d.Delete(ctx, "/k") }
+	twice := 0
+	for _, second := range []string{"array new", "frame new"} {
+		for _, thresholds := range [][2]int64{{-1, 0}, {0, -1}, {0, 0}} {
+			for n, alive := 0, false; !alive; n++ {
+				for m, done := 0, false; !done; m++ {
+					disk := faultfs.NewDisk(0)
+					require.NoError(t, die(disk, 1000, thresholds[0], put("array old")))
+					alive = die(disk, n, thresholds[1], put(second)) == nil
+					before := look(disk)
+					require.Contains(t, []string{"array old", second}, before)
+					done = die(disk, m, 0, remove) == nil
+					after := look(disk)
+					require.Contains(t, []string{before, ""}, after, "%v, killed at %d, and then at %d", thresholds, n, m)
+					twice++
+				}
+			}
+		}
+	}
+	require.Greater(t, twice, 100)
 }

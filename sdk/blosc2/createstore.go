@@ -76,9 +76,12 @@ func (spec *StoreSpec) make(ctx context.Context, fs storage.FS, name string, the
 		err = fs.RenameNoReplace(ctx, s.other(), name)
 	}
 	if err != nil {
-		err = errors.Join(err, removeTree(context.WithoutCancel(ctx), fs, s.other()))
+		return errors.Join(err, removeTree(context.WithoutCancel(ctx), fs, s.other()))
 	}
-	return err
+	if o.Durability == SyncNever {
+		return nil
+	}
+	return fs.SyncDir(ctx, dirOf(name))
 }
 
 // adopt takes an open container for the store that was asked for.

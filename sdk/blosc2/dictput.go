@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/gridhold/gridhold/sdk/blosc2/msgpack"
@@ -46,7 +47,7 @@ func (d *DictStore) put(ctx context.Context, key string, c Container, allows fun
 			return first(err, d.note(ctx, "", gone))
 		})
 	}
-	name := join(dir.name, strings.TrimPrefix(key, "/")+ext)
+	name := dir.leaf(key, ext)
 	if err := mkdirs(ctx, dir.fs, dir.name, path.Dir(strings.TrimPrefix(key, "/"))); err != nil {
 		return err
 	}
@@ -68,10 +69,8 @@ func (d *DictStore) put(ctx context.Context, key string, c Container, allows fun
 			if err := f.take(ctx, name, false); err != nil {
 				return err
 			}
-			if d.o.Durability != SyncNever {
-				if err := dir.fs.SyncDir(ctx, dirOf(name)); err != nil {
-					return err
-				}
+			if err := d.synced(ctx, dir, name); err != nil {
+				return err
 			}
 			if _, err := d.unlink(ctx, dir, key, ext); err != nil { // of another kind, under the same key
 				return err
@@ -106,46 +105,103 @@ func (d *DictStore) Delete(ctx context.Context, key string) error {
 		return err
 	}
 	return d.held(ctx, storage.LockExclusive, func(d *DictStore) error {
-		// A key may be several files, of several extensions.
-		leaves, err := d.leaves(ctx)
+		files, err := d.filesOf(ctx, key)
 		if err != nil {
 			return err
-		}
-		found := false
-		for name, ok := leaves[key]; ok; name, ok = leaves[key] {
-			if err := dir.fs.Remove(ctx, join(dir.name, name)); err != nil {
-				return err
-			}
-			found = true
-			if leaves, err = d.leaves(ctx); err != nil {
-				return err
-			}
 		}
 		m, err := d.embed.embedded(ctx)
 		if err != nil {
 			return err
 		}
-		if _, ok := m[key]; !ok && !found {
+		_, embedded := m[key]
+		if !embedded && len(files) == 0 {
 			return noKey(key)
 		}
-		return d.note(ctx, key, found)
+		for i, name := range files {
+			if embedded && d.preferred(name) {
+				if err := d.note(ctx, key, i > 0); err != nil {
+					return err
+				}
+				embedded = false
+			}
+			if err := d.remove(ctx, dir, join(dir.name, name)); err != nil {
+				return err
+			}
+		}
+		return d.note(ctx, key, len(files) > 0)
 	})
 }
 
+// filesOf returns the files of a key, several if a writer was killed or others
+// put them there. Get finds the last one: who removes them does so in this
+// order, so that none comes to light that was hidden.
+func (d *DictStore) filesOf(ctx context.Context, key string) ([]string, error) {
+	all, err := d.files.list(ctx)
+	if err != nil {
+		return nil, err
+	}
+	files := slices.DeleteFunc(all, func(name string) bool {
+		return leafKey(name) != key || !d.preferred(name) && !d.probe(ctx, name)
+	})
+	rank := func(name string) int {
+		i := slices.Index(leafExtensions, path.Ext(name))
+		if i < 0 {
+			i = len(leafExtensions)
+		}
+		return i
+	}
+	slices.SortStableFunc(files, func(a, b string) int { return rank(b) - rank(a) })
+	return files, nil
+}
+
+// preferred reports whether a file goes before what is embedded under its key.
+func (d *DictStore) preferred(name string) bool {
+	return slices.Contains(leafExtensions, path.Ext(name))
+}
+
+// leaf is the file of a key.
+func (d *directory) leaf(key, ext string) string {
+	return join(d.name, strings.TrimPrefix(key, "/")+ext)
+}
+
 // unlink removes the files of a key but the one with an extension, and reports
-// whether there were any.
+// whether there were any. See filesOf for the order.
 func (d *DictStore) unlink(ctx context.Context, dir *directory, key, but string) (found bool, err error) {
-	for _, ext := range leafExtensions {
+	for _, ext := range slices.Backward(leafExtensions) {
 		if ext == but {
 			continue
 		}
-		err := dir.fs.Remove(ctx, join(dir.name, strings.TrimPrefix(key, "/")+ext))
+		err := d.remove(ctx, dir, dir.leaf(key, ext))
 		if err != nil && !errors.Is(err, fault.ErrNotFound) {
 			return found, err
 		}
 		found = found || err == nil
 	}
 	return found, nil
+}
+
+// remove removes a file, for good.
+func (d *DictStore) remove(ctx context.Context, dir *directory, name string) error {
+	err := dir.fs.Remove(ctx, name)
+	if err != nil || d.o.Durability == SyncNever {
+		return err
+	}
+	return dir.fs.SyncDir(ctx, dirOf(name))
+}
+
+// synced makes the name of a file outlast a power cut, with the directories on
+// the way to it, which may be new.
+func (d *DictStore) synced(ctx context.Context, dir *directory, name string) error {
+	if d.o.Durability == SyncNever {
+		return nil
+	}
+	for name != dir.name && name != "" {
+		name = dirOf(name)
+		if err := dir.fs.SyncDir(ctx, name); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // tickValue counts changes of a store's files, for handles of python-blosc2

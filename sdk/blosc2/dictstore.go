@@ -57,6 +57,9 @@ func openStoreDirectory(ctx context.Context, fs storage.FS, name string, o Optio
 	if err != nil {
 		return nil, err
 	}
+	if o.Write {
+		sweep(ctx, fs, name)
+	}
 	return d.orTree(), nil
 }
 
