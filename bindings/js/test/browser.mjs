@@ -20,6 +20,7 @@ export function launch() {
  */
 export async function openPage(browser, url) {
   const page = await browser.newPage();
+  page.setDefaultTimeout(180_000); // half a minute is not much on a machine that does other things
   page.complaints = [];
   page.on('pageerror', (error) => page.complaints.push(String(error?.stack ?? error)));
   page.on('console', (message) => {
