@@ -19,6 +19,8 @@ import zlib
 
 import numpy as np
 
+from results import Results
+
 COLS, CHUNKS, BLOCKS = 1024, (2048, 1024), (64, 1024)
 ROWS = int(os.environ.get("ROWS", 16384))
 AIM = 0.25  # seconds that one measurement should take
@@ -128,7 +130,7 @@ def main():
     theirs, ours = Worker(sys.executable, __file__, "peer", data), Worker(worker, data)
     lines = [f"Blosc2, {nbytes >> 20} MiB of float32; GB a second; {rounds} rounds, medians; ratios are ours to python-blosc2's (lowest to highest)", ""]
     lines += ["| work | threads | ours | python-blosc2 | ratio | ratio of CPU | size | to reach | |", "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- |"]
-    results, decoded = [], []
+    results, decoded, by_threads, figures = [], [], {}, Results(out, "containers")
     try:
         for codec, level, *goals in CODECS:
             for name in FILTERS:
@@ -149,6 +151,12 @@ def main():
                         verdict = "reached" if ratio >= goal and small else "**missed**"
                         if op == "decode":
                             decoded.append(ratio)
+                            by_threads.setdefault(threads, []).append(each)
+                        figures.add(
+                            f"{op} {case}, {threads} thread{'s' * (threads > 1)}", *([nbytes / p[i]["seconds"] / 1e9 for p in pairs] for i in (0, 1)),
+                            peer="python-blosc2", unit="GB/s", cpu=cpu and [cpu], spoilt="" if small else f"{100 * (size - 1):.1f} % larger",
+                            note=f"{size:.3f} of its size" if op == "encode" else "",
+                        )
                         results.append({"case": case, "op": op, "threads": threads, "ratio": ratio, "each": each, "cpu": cpu, "size": size, "goal": goal, "gb_per_second": speed})
                         told = f"{size:.3f}" if op == "encode" else ""
                         lines.append(
@@ -161,6 +169,9 @@ def main():
         theirs.close()
     mean = math.exp(statistics.mean(math.log(r) for r in decoded))
     lines.append(f"| decode, geometric mean | | | | {mean:.2f} | | | {MEAN} | {'reached' if mean >= MEAN else '**missed**'} |")
+    for threads, cases in by_threads.items():
+        means = [math.exp(statistics.mean(map(math.log, turn))) for turn in zip(*cases)]
+        figures.add(f"decode, geometric mean, {threads} thread{'s' * (threads > 1)}", means, ratio=means, peer="python-blosc2")
     text = "\n".join(lines) + "\n"
     with open(f"{out}/containers.md", "w") as f:
         f.write(text)

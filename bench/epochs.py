@@ -13,6 +13,8 @@ import subprocess
 import sys
 import time
 
+from results import Results
+
 IMAGES, PER, SIDE, RUN, BATCH, GOAL = 5000, 1000, 128, 16, 256, 1.0
 
 
@@ -110,11 +112,14 @@ def main():
             os.remove(f"{data}/epochs-{who}.scratch")
     lines = [f"Warm epochs from Python over a full mapped scratch, {IMAGES} images of {SIDE} x {SIDE} float32; {2 * rounds} epochs each, medians", ""]
     lines += ["| threads | ours | vitrio | ratio | ratio of CPU | to reach | |", "| ---: | ---: | ---: | ---: | ---: | ---: | --- |"]
+    figures = Results(out, "epochs")
     for threads in (1, 2):
         pairs = list(zip(took["gridhold", threads], took["vitrio", threads]))
         ratio = statistics.median(b[0] / a[0] for a, b in pairs)
         speed = [f"{IMAGES * SIDE * SIDE * 4 / statistics.median(p[k][0] for p in pairs) / 1e9:.2f} GB/s" for k in (0, 1)]
         cpu = statistics.median(b[1] / a[1] for a, b in pairs)
+        rates = [[IMAGES * SIDE * SIDE * 4 / p[k][0] / 1e9 for p in pairs] for k in (0, 1)]
+        figures.add(f"warm epochs from Python, {threads} thread{'s' * (threads > 1)}", *rates, peer="vitrio", unit="GB/s", goal=GOAL, cpu=[cpu])
         verdict = "reached" if ratio >= GOAL else "**missed**"
         lines.append(f"| {threads} | {speed[0]} | {speed[1]} | {ratio:.2f} | {cpu:.2f} | {GOAL} | {verdict} |")
     text = "\n".join(lines) + "\n"

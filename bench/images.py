@@ -20,6 +20,8 @@ import time
 
 import numpy as np
 
+from results import Results
+
 IMAGES, SIDE, STACKS, RUN, BATCH, WORKERS, EPOCHS = int(os.environ.get("IMAGES", 20_000)), 128, 20, 16, 256, 2, 3
 FILES, MANY = 2_000, 3_000  # small stacks for resuming; stacks of 1,000 images for the locations
 DELAY = 1000  # microseconds that each open of a file takes, for resuming
@@ -153,7 +155,7 @@ def peer(args):
 class Bench:
     def __init__(self, worker, data, out, rounds):
         self.worker, self.data, self.out, self.rounds = worker, data, out, rounds
-        self.rows, self.results = [], {}
+        self.rows, self.results, self.figures = [], {}, Results(out, "images")
 
     def ask(self, who, *args, slow=False):
         scratch = f"{self.data}/{who}.scratch"
@@ -184,6 +186,11 @@ class Bench:
         verdict = "" if goal is None else "reached" if ratio >= goal else "**missed**"
         figure = [unit(statistics.median(x)) for x in (ours, theirs)]
         self.results[work] = {"ratio": ratio, "each": each, "cpu": used, "goal": goal, "ours": ours, "vitrio": theirs}
+        rates = [[1 / s for s in x] for x in (ours, theirs)]
+        unit_told = "/s"
+        if unit(1.0).endswith("GB/s"):
+            rates, unit_told = [[IMAGES * SIDE * SIDE * 4 / s / 1e9 for s in x] for x in (ours, theirs)], "GB/s"
+        self.figures.add(work, *rates, peer="vitrio", unit=unit_told, goal=goal, cpu=cpus and [b / a for a, b in cpus])
         cpu_told = "" if used is None else f"{used:.2f}"
         self.rows.append(f"| {work} | {figure[0]} | {figure[1]} | {ratio:.2f} ({min(each):.2f} to {max(each):.2f}) | {cpu_told} | {goal or ''} | {verdict} |")
         print(self.rows[-1], file=sys.stderr)

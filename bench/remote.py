@@ -15,6 +15,8 @@ import subprocess
 import sys
 import time
 
+from results import Results
+
 DELAY, SHARDS, READS, IN_FLIGHT, GOAL = 0.005, 16, 256, 16, 0.15
 
 
@@ -143,6 +145,8 @@ def main():
         middle = statistics.median(walls)
         verdict = f"{GOAL} {'reached' if middle <= GOAL else '**missed**'}" if who == "gridhold" else ""
         lines.append(f"| {who} | {middle:.3f} ({min(walls):.3f} to {max(walls):.3f}) | {statistics.median(cpus):.3f} | {asked[who]} | {verdict} |")
+    rates = [[READS / wall for wall, _ in each] for each in took.values()]
+    Results(out, "remote").add(f"{READS} subchunks over HTTP, {IN_FLIGHT} in flight", *rates, peer="zarrista", unit="reads/s", cpu=[b[1] / a[1] for a, b in zip(*took.values())])
     text = "\n".join(lines) + "\n"
     with open(f"{out}/remote.md", "w") as f:
         f.write(text)

@@ -3,7 +3,8 @@
 // ours and zarrita with numcodecs in the same page, taking turns. On a busy
 // machine the best of all rounds tells more than the median, and the
 // processor's time of the page more than either.
-// usage: node bench/browser.mjs [ROUNDS]
+// usage: node bench/browser.mjs [ROUNDS [RESULTS.jsonl]]
+import { writeFileSync } from 'node:fs';
 import Zstd from 'numcodecs/zstd';
 
 import { shardedArray } from '../test/arrays.mjs';
@@ -12,6 +13,7 @@ import { serve } from '../test/server.mjs';
 import { openSite } from '../test/site.mjs';
 
 const rounds = Number(process.argv[2] ?? 15);
+const results = process.argv[3], figures = []; // bench/results.py has what a line says
 const codec = Zstd.fromConfig({ level: 3 });
 // Waves and 4 bits of noise: 2 KiB and 32 KiB a subchunk.
 let seed = 1;
@@ -23,6 +25,7 @@ const site = await openSite();
 const browser = await launch();
 try {
   for (const edge of [32, 128]) await run(edge);
+  if (results) writeFileSync(results, figures.map((figure) => `${JSON.stringify(figure)}\n`).join(''));
 } finally {
   await browser.close();
   await site.close();
@@ -57,6 +60,10 @@ async function run(edge) {
     const ratio = median(rates.map((rate, i) => rate / seen[theirs].rates[i]));
     const best = Math.max(...rates) / Math.max(...seen[theirs].rates);
     const cheaper = median(costs.map((cost, i) => seen[theirs].costs[i] / cost));
+    if (way !== theirs) figures.push({
+      what: `${edge} x ${edge}, ${way}`, of: 'browser', peer: 'zarrita', unit: 'reads/s', ours: median(rates), theirs: median(seen[theirs].rates), ratio,
+      quartiles: [0.25, 0.75].map((q) => quantile(rates.map((rate, i) => rate / seen[theirs].rates[i]), q)), rounds, goal: null, most: false, cpu_ratio: cheaper,
+    });
     console.log([
       `${edge} x ${edge}, ${way}`.padEnd(36),
       `${String(Math.round(median(rates))).padStart(5)} reads/s`,
@@ -67,6 +74,11 @@ async function run(edge) {
   console.log(`${edge} x ${edge}: ${requests.filter(({ method }) => method === 'OPTIONS').length} preflights in ${requests.length} requests`);
   await page.close();
   await server.close();
+}
+
+function quantile(numbers, q) {
+  const sorted = [...numbers].sort((a, b) => a - b);
+  return sorted[Math.round(q * (sorted.length - 1))];
 }
 
 function median(numbers) {
