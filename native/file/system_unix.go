@@ -49,7 +49,11 @@ func retry(do func() error) error {
 	}
 }
 
-func noSpace(err error) bool { return errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) }
+// noSpace reports whether there was no room: on the disk, in a quota, or for so
+// large a file.
+func noSpace(err error) bool {
+	return errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) || errors.Is(err, unix.EFBIG)
+}
 
 // noLocks reports whether a file system said that it has no locks.
 func noLocks(err error) bool {

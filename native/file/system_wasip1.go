@@ -32,7 +32,9 @@ func fstat(f *os.File, _ uintptr) (s stat, links uint64, err error) {
 	return stat{int64(st.Size), int64(st.Mtime), int64(st.Ctime), st.Dev, st.Ino}, max(st.Nlink, 1), nil
 }
 
-func noSpace(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }
+func noSpace(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG)
+}
 
 func noLocks(err error) bool { return errors.Is(err, syscall.ENOSYS) }
 

@@ -33,7 +33,12 @@ func fstat(_ *os.File, fd uintptr) (s stat, links uint64, err error) {
 }
 
 func noSpace(err error) bool {
-	return errors.Is(err, windows.ERROR_DISK_FULL) || errors.Is(err, windows.ERROR_HANDLE_DISK_FULL)
+	for _, full := range []error{windows.ERROR_DISK_FULL, windows.ERROR_HANDLE_DISK_FULL, windows.ERROR_DISK_QUOTA_EXCEEDED, windows.ERROR_FILE_TOO_LARGE} {
+		if errors.Is(err, full) {
+			return true
+		}
+	}
+	return false
 }
 
 // noLocks reports whether a file system said that it has no locks.

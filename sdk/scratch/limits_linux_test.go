@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gridhold/gridhold/native/file"
+	"github.com/gridhold/gridhold/sdk/fault"
 	"github.com/gridhold/gridhold/sdk/image"
 	"github.com/gridhold/gridhold/sdk/storage"
 )
@@ -93,15 +94,16 @@ func TestFileSizeLimit(t *testing.T) {
 	var old syscall.Rlimit
 	require.NoError(t, syscall.Getrlimit(syscall.RLIMIT_FSIZE, &old))
 	require.NoError(t, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: 3 << 19, Max: old.Max}))
-	require.Error(t, PrefetchScratch(ctx, s, g, NewExecutor(1), nil).Wait(ctx))
+	require.ErrorIs(t, PrefetchScratch(ctx, s, g, NewExecutor(1), nil).Wait(ctx), fault.ErrNoSpace)
 	d.check(s, "a", 0, upTo(100)...)
 	st := s.Stats()
 	require.Positive(t, st.Present)
 	require.Less(t, st.Present, int64(33))
+	require.Positive(t, st.NoSpace)
 	_, err := CreateMappedFileImageScratch(ctx, g, d.fs, "another", 4, Everything, d.raw, waiting)
-	require.Error(t, err)
+	require.ErrorIs(t, err, fault.ErrNoSpace)
 	_, err = CreateDirectoryImageScratch(ctx, g, d.fs, "dir", 4, 1<<30, d.raw, waiting)
-	require.Error(t, err)
+	require.ErrorIs(t, err, fault.ErrNoSpace)
 	names, err := d.fs.List(ctx, "")
 	require.NoError(t, err)
 	require.Equal(t, []string{"a", "dir/", "scr"}, names)

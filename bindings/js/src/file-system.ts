@@ -237,7 +237,7 @@ function told<T>(name: string, call: () => T): T {
     const detail = { item: name, cause: error };
     if (isMissing(error)) throw new NotFoundError(`${name}: not found`, detail);
     if (code === 'EEXIST' || code === 'ENOTEMPTY') throw new ExistsError(`${name}: exists already`, detail);
-    if (code === 'ENOSPC' || code === 'EDQUOT') throw new NoSpaceError(`${name}: no space left`, detail);
+    if (code === 'ENOSPC' || code === 'EDQUOT' || code === 'EFBIG') throw new NoSpaceError(`${name}: no space left`, detail);
     if (code === 'EROFS') throw new ReadOnlyError(`${name}: ${message}`, detail);
     throw failure(name, error);
   }

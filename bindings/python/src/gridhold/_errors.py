@@ -165,6 +165,8 @@ _BY_ERRNO = {
     errno.EPERM: NOT_ALLOWED,
     errno.EEXIST: EXISTS,
     errno.ENOSPC: NO_SPACE,
+    getattr(errno, "EDQUOT", errno.ENOSPC): NO_SPACE,
+    errno.EFBIG: NO_SPACE,
     errno.EROFS: READ_ONLY,
 }
 
