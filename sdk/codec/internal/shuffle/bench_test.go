@@ -16,6 +16,7 @@ func BenchmarkShuffle(b *testing.B) {
 			{"undo bytes", func() { UndoBytes(dst, src, size) }},
 			{"bits", func() { Bits(dst, src, size, tmp) }},
 			{"undo bits", func() { UndoBits(dst, src, size, tmp) }},
+			{"copy", func() { copy(dst, src) }},
 		} {
 			b.Run(c.name+" "+strconv.Itoa(size), func(b *testing.B) {
 				b.SetBytes(int64(len(src)))
