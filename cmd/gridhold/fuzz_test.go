@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/gridhold/gridhold/sdk/storage"
 )
 
 // FuzzLockLines speaks any lines to "lock --stdio": it ends when they do, has
@@ -63,7 +65,7 @@ func FuzzLockLines(f *testing.F) {
 // FuzzWords reads what is written after flags: an error, or numbers of no sign.
 func FuzzWords(f *testing.F) {
 	for _, text := range []string{"0:10,5:7", ":", "3", "", "1:,:2", "-1", "18446744073709551616", "zstd:3", "gzip:-1", "lz4:9", "none", `[{"name":"bytes"}]`,
-		"zip://a", "s3://b/k", "file:///a/b", "http://h/a%2fb?x#y", "http://[::1", "HTTP://h/"} {
+		"zip://a", "s3://b/k", "file:///a/b", "http://h/a%2fb?x#y", "http://[::1", "HTTP://h/", "/", "s3://b/"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -85,8 +87,8 @@ func FuzzWords(f *testing.F) {
 		if p, err := parseBlosc(text); err == nil {
 			require.True(t, p.Level >= 0 && p.Level <= 9)
 		}
-		if store, key, err := apart(text); err == nil && store != "" {
-			require.NotContains(t, key, "/")
+		if _, key, err := apart(text); err == nil {
+			require.True(t, storage.ValidKey(key) && !strings.Contains(key, "/"), key)
 		}
 		_, _ = localPath(text)
 	})

@@ -83,6 +83,14 @@ func openZip(ctx context.Context, name string, trace storage.Trace) (storage.Sto
 // apart takes the name of an object apart into that of a store and the
 // object's key in it.
 func apart(name string) (store, key string, err error) {
+	store, key, err = cutKey(name)
+	if err == nil && !storage.ValidKey(key) {
+		err = fault.New(fault.ErrInvalid, "url", "", "names no object")
+	}
+	return store, key, err
+}
+
+func cutKey(name string) (store, key string, err error) {
 	switch scheme, rest := schemeOf(name); scheme {
 	case "", "file":
 		where, err := localPath(name)
