@@ -3,9 +3,11 @@
 package file
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -115,6 +117,92 @@ func TestReport59GroupOfTheDirectory(t *testing.T) {
 	require.NoError(t, err)
 	require.EqualValues(t, 0o664, info.Mode().Perm())
 	require.EqualValues(t, group, info.Sys().(*syscall.Stat_t).Gid)
+}
+
+// Report 59: a container that was opened to its group by hand, before its lock
+// was made or afterwards. Who may write it may lock it; where the file of the
+// lock is not ours to change, nothing fails.
+func TestReport59ContainerOpenedByHand(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("NOT TESTED: who may lock; only root may be others")
+	}
+	const group, member, stranger = 54321, 12345, 12346
+	dir := t.TempDir()
+	require.NoError(t, os.Chmod(dir, 0o777))
+	fs := openFS(t, dir)
+	rights := func(name string) (os.FileMode, uint32) {
+		info, err := os.Stat(filepath.Join(dir, name))
+		require.NoError(t, err)
+		return info.Mode().Perm(), info.Sys().(*syscall.Stat_t).Gid
+	}
+	lock := func(name string) error {
+		f, err := NewLocker(fs).KeepLock(t.Context(), name)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		h, err := f.Lock(t.Context(), ask(storage.LockExclusive, 0))
+		if err != nil {
+			return err
+		}
+		return h.Unlock()
+	}
+	// as is what f does as another user, for files alone: on a thread that
+	// ends with it.
+	as := func(uid, gid int, f func() error) error {
+		got := make(chan error)
+		go func() {
+			runtime.LockOSThread()
+			if err := errors.Join(unix.Setfsgid(gid), unix.Setfsuid(uid)); err != nil {
+				got <- err
+				return
+			}
+			got <- f()
+		}()
+		return <-got
+	}
+	old := syscall.Umask(0o022)
+	defer syscall.Umask(old)
+	for _, name := range []string{"f", "d/"} {
+		container, file := strings.TrimSuffix(name, "/"), name+".b2lock"
+		if name == "f" {
+			write(t, filepath.Join(dir, name), nil)
+		} else {
+			require.NoError(t, os.Mkdir(filepath.Join(dir, name), 0o755))
+		}
+		require.NoError(t, lock(file))
+		mode, gid := rights(file)
+		require.EqualValues(t, 0o644, mode)
+		require.Zero(t, gid)
+		require.ErrorIs(t, as(member, group, func() error { return lock(file) }), fault.ErrReadOnly)
+
+		// By hand, and then its owner locks again.
+		require.NoError(t, os.Chown(filepath.Join(dir, container), -1, group))
+		require.NoError(t, os.Chmod(filepath.Join(dir, container), 0o775))
+		require.NoError(t, lock(file))
+		mode, gid = rights(file)
+		require.EqualValues(t, 0o664, mode&^0o111, "%v", mode)
+		require.EqualValues(t, group, gid)
+		require.NoError(t, as(member, group, func() error { return lock(file) }))
+		require.ErrorIs(t, as(stranger, stranger, func() error { return lock(file) }), fault.ErrReadOnly)
+
+		// Made anew by a member, under a umask that keeps others out.
+		if name == "f" {
+			require.NoError(t, os.Remove(filepath.Join(dir, file)))
+			syscall.Umask(0o077)
+			require.NoError(t, as(member, group, func() error { return lock(file) }))
+			syscall.Umask(0o022)
+			mode, gid = rights(file)
+			require.EqualValues(t, 0o664, mode)
+			require.EqualValues(t, group, gid)
+			// Which is not ours to open further: no harm.
+			require.NoError(t, os.Chown(filepath.Join(dir, file), 0, group))
+			require.NoError(t, os.Chmod(filepath.Join(dir, container), 0o666))
+			require.NoError(t, as(member, group, func() error { return lock(file) }))
+			mode, _ = rights(file)
+			require.EqualValues(t, 0o664, mode)
+		}
+	}
 }
 
 // Report 29: a file that is replaced by another of its size, as fast as that

@@ -161,6 +161,9 @@ func openLockFile(root *os.Root, name string) (*opening, error) {
 	if err != nil {
 		return nil, failure(name, err)
 	}
+	if !readOnly {
+		admit(root, f, name)
+	}
 	fd := f.Fd()
 	s, _, err := fstat(f, fd)
 	if err != nil {

@@ -72,6 +72,7 @@ func (w *gateLater) enter() {
 		f.Close()
 		return
 	}
+	admit(w.l.fs.root, f, w.l.name+gateSuffix)
 	w.f = f
 }
 

@@ -2,6 +2,8 @@
 
 import fcntl
 import os
+import subprocess
+import sys
 import threading
 import time
 
@@ -75,3 +77,26 @@ def test_who_gives_up_leaves_the_gate(tmp_path):
             _until(lambda: not os.path.exists(f"{path}.b2lock.gate"))
             assert list(array[...]) == [0, 0, 0, 0]
             os.close(reader)
+
+
+def test_container_opened_by_hand(tmp_path):
+    """Report 59: who may write the container may lock it, when its owner has locked it since."""
+    path = tmp_path / "a.b2nd"
+    lock = f"{path}.b2lock"
+    old = os.umask(0o022)
+    try:
+        with gridhold.zeros((4,), dtype="<i8", urlpath=path, locking=True) as array:
+            array[0] = 1
+        assert os.stat(lock).st_mode & 0o777 == 0o644
+        os.chmod(path, 0o664)
+        if os.getuid() == 0:
+            os.chown(path, -1, 54321)
+        program = "import gridhold, sys; gridhold.open(sys.argv[1], mode='a', locking=True)[1] = 2"
+        subprocess.run([sys.executable, "-c", program, str(path)], check=True)
+    finally:
+        os.umask(old)
+    assert os.stat(lock).st_mode & 0o777 == 0o664
+    assert os.stat(lock).st_gid == os.stat(path).st_gid
+    assert os.stat(path).st_mode & 0o777 == 0o664
+    with gridhold.open(path) as array:
+        assert list(array[...]) == [1, 2, 0, 0]

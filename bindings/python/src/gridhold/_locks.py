@@ -109,9 +109,39 @@ def acquire(fs: FileSystem, name: str, owner: int, mode: int) -> FileLock | None
     return lock
 
 
+_admitted: set[_Inode] = set()
+"""Files of locks whose rights were looked at."""
+
+
+def _admit(fs: FileSystem, fd: int, name: str, own: os.stat_result) -> None:
+    """Lets those lock who may use what is locked, as the core's other hosts do.
+
+    The file of a lock is made with what the umask leaves. Its container may
+    have been opened to others by hand: it is given that group and those
+    rights, and none are taken away. Where we may not, it stays as it is.
+    """
+    inode = own.st_dev, own.st_ino
+    if inode in _admitted or not hasattr(os, "fchmod"):
+        return
+    if len(_admitted) >= 1000:
+        _admitted.clear()
+    _admitted.add(inode)
+    with contextlib.suppress(Error, OSError):
+        of = fs.stat(name.rpartition(".")[0].rstrip("/"))
+        more = of.st_mode & 0o066
+        if own.st_gid != of.st_gid and more & 0o060:
+            try:
+                os.fchown(fd, -1, of.st_gid)
+            except OSError:
+                more &= 0o006  # the group is another one
+        if more & ~own.st_mode:
+            os.fchmod(fd, (own.st_mode | more) & 0o7777)
+
+
 def _locked(fs: FileSystem, fd: int, name: str, owner: int, mode: int) -> FileLock | None:
     s = os.fstat(fd)
     inode = s.st_dev, s.st_ino
+    _admit(fs, fd, name, s)
     if _owners.refuses(inode, owner, mode):
         raise LockedError(f"lock: {name}: held by the same owner, who would wait for himself", item=name)
     if not system_locks.take(fd, mode == _EXCLUSIVE):
@@ -154,6 +184,7 @@ class _Gate:
         with contextlib.suppress(OSError):
             taken = system_locks.take(fd, True)
         if taken:
+            _admit(self._fs, fd, self._name, os.fstat(fd))
             self._fd = fd
         else:
             os.close(fd)
