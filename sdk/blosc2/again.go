@@ -34,9 +34,14 @@ func (k *again) block(c *blosc.Chunk, chunk int64, i int, part int64) (plain []b
 	if k == nil || !c.Alone() || part >= int64(h.BlockSize) || h.BlockSize > mostKept || !k.mu.TryLock() {
 		return nil, nil
 	}
+	defer func() {
+		if plain == nil { // also after a fault, where the bytes are mapped
+			k.plain = nil
+			k.mu.Unlock()
+		}
+	}()
 	if k.chunk != chunk || k.number != i || k.header != h {
-		k.chunk, k.number, k.header, k.plain = chunk, i, h, nil
-		k.mu.Unlock()
+		k.chunk, k.number, k.header = chunk, i, h
 		return nil, nil
 	}
 	packed, err := c.PackedBlock(i, &k.fresh)
@@ -45,8 +50,6 @@ func (k *again) block(c *blosc.Chunk, chunk int64, i int, part int64) (plain []b
 		k.plain, err = c.UnpackBlock(i, k.packed, k.plain[:0])
 	}
 	if err != nil {
-		k.plain = nil
-		k.mu.Unlock()
 		return nil, nil
 	}
 	return k.plain, k.mu.Unlock

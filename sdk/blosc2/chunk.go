@@ -135,9 +135,10 @@ func (v *view) encoded(ctx context.Context, i int64, l Limits) ([]byte, error) {
 	return b, chunkError(i, err)
 }
 
-// chunk opens chunk i and gives it to do. whole: most of its blocks will be
-// decoded, so its bytes are read at once.
-func (v *view) chunk(ctx context.Context, i int64, whole bool, o Options, do func(c *blosc.Chunk) error) error {
+// chunk opens chunk i and gives it to do, perhaps twice. whole: most of its
+// blocks will be decoded, so its bytes are read at once; of others a few are
+// used where they are, if near has them.
+func (v *view) chunk(ctx context.Context, i int64, whole bool, near *head, o Options, do func(c *blosc.Chunk) error) error {
 	if err := storage.Ended(ctx, v.where.main()); err != nil {
 		return err
 	}
@@ -158,9 +159,20 @@ func (v *view) chunk(ctx context.Context, i int64, whole bool, o Options, do fun
 		}
 		return err
 	}
-	if m, from, to, ok := v.window(s.at, s.room); ok && b == nil {
-		options.Workers = 0 // a fault is an error in this goroutine only
-		return chunkError(i, m.View(func(data []byte) error { return use(blosc.Open(data[from:to], options)) }))
+	if b == nil {
+		m, from, to, ok := v.window(s.at, s.room)
+		mapped := ok
+		if !ok && !whole {
+			m, from, to, ok = near.window(v, s.at, s.room)
+		}
+		if ok {
+			here := options
+			here.Workers = 0 // a fault is an error in this goroutine only
+			err := m.View(func(data []byte) error { return use(blosc.Open(data[from:to], here)) })
+			if mapped || err == nil { // else the file itself has the last word: it may have been cut, or replaced
+				return chunkError(i, err)
+			}
+		}
 	}
 	switch {
 	case b != nil:
@@ -239,7 +251,7 @@ func (v *view) starts(ctx context.Context) ([]int64, error) {
 }
 
 // read fills dst with the decoded bytes from off on.
-func (v *view) read(ctx context.Context, dst []byte, off int64, o Options) error {
+func (v *view) read(ctx context.Context, dst []byte, off int64, near *head, o Options) error {
 	for len(dst) > 0 {
 		i, err := v.chunkAt(ctx, off)
 		if err != nil {
@@ -250,7 +262,7 @@ func (v *view) read(ctx context.Context, dst []byte, off int64, o Options) error
 			return err
 		}
 		n := min(to-off, int64(len(dst)))
-		err = v.chunk(ctx, i, n > (to-from)/2, o, func(c *blosc.Chunk) error {
+		err = v.chunk(ctx, i, n > (to-from)/2, near, o, func(c *blosc.Chunk) error {
 			_, err := c.DecodeRange(int(off-from), int(off-from+n), dst[:0:n])
 			return err
 		})

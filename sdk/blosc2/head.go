@@ -10,9 +10,10 @@ import (
 	"github.com/gridhold/gridhold/sdk/storage"
 )
 
-// head is how the header of a frame is looked at before each use: through a
-// mapping of its file where there are any, which costs no system call, and by
-// reading otherwise. Mappings of network file systems do not show what others
+// head is how the header of a frame is looked at before each use, and parts of
+// its chunks are read: through a mapping of its file as it was when it was
+// opened where there are any, which costs no system call, and by reading
+// otherwise. Mappings of network file systems do not show what others
 // write. It is guarded by the lock of the frame.
 type head struct {
 	of   source // the file that is mapped; nil: none
@@ -52,6 +53,18 @@ func (h *head) close() {
 		h.m.Close()
 	}
 	*h = head{}
+}
+
+// window is where the bytes of a stored chunk of v are in the mapping; ok is
+// false where they are not.
+func (h *head) window(v *view, at, room int64) (m viewer, from, to int64, ok bool) {
+	if h == nil || h.of == nil || h.of != v.file {
+		return nil, 0, 0, false
+	}
+	m, ok = h.m.(viewer)
+	from = v.where.off + v.HeaderLen + at
+	to = from + room
+	return m, from, min(to, h.size), ok && from < h.size
 }
 
 // pieces are for what is read to be compared.

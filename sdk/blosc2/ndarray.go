@@ -53,7 +53,7 @@ func (a *NDArray) DType() DType {
 func (a *NDArray) Slice(ctx context.Context, spans []Span, dst []byte) ([]byte, error) {
 	out := dst
 	err := a.s.f.read(ctx, func(v *view) (err error) {
-		g := gather{view: v, o: a.s.f.o, spans: spans, again: &a.s.f.again}
+		g := gather{view: v, o: a.s.f.o, spans: spans, again: &a.s.f.again, near: &a.s.f.head}
 		if spans == nil {
 			g.spans = v.shape.all()
 		}
@@ -78,6 +78,7 @@ type gather struct {
 	dst   []byte
 	buf   []byte // a block
 	again *again // nil: nothing is kept
+	near  *head  // nil: nothing is mapped
 }
 
 // size checks the spans and returns the bytes of the result.
@@ -128,7 +129,7 @@ func (g *gather) fromChunk(ctx context.Context, i int64, in []cut) error {
 	}
 	grid := g.shape.blockGrid()
 	total, _ := product(grid)
-	return g.chunk(ctx, i, int64(wanted) > total/2, g.o, func(c *blosc.Chunk) error {
+	return g.chunk(ctx, i, int64(wanted) > total/2, g.near, g.o, func(c *blosc.Chunk) error {
 		blockSize, _ := product(g.shape.Blocks)
 		if h := c.Header(); int64(h.BlockSize) != blockSize*g.dtype.size && h.Special == blosc.NotSpecial && !h.Stored {
 			return corrupt(-1, "has blocks of "+strconv.Itoa(h.BlockSize)+" bytes, which are not those of the array")

@@ -22,7 +22,7 @@ func (s *SChunk) Objects(ctx context.Context, i int64) ([]any, error) {
 		if err := v.within(i); err != nil {
 			return err
 		}
-		return v.chunk(ctx, i, true, s.f.o, func(c *blosc.Chunk) error {
+		return v.chunk(ctx, i, true, nil, s.f.o, func(c *blosc.Chunk) error {
 			if int64(c.Header().Size) > s.f.o.Limits.Chunk {
 				return overLimit("a chunk of objects")
 			}

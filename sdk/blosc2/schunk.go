@@ -137,7 +137,7 @@ func (s *SChunk) Slice(ctx context.Context, start, stop int64, dst []byte) ([]by
 			return outOfRange("item", start, stop, v.Size/size)
 		}
 		out = room(dst, (stop-start)*size)
-		return v.read(ctx, out[len(dst):], start*size, s.f.o)
+		return v.read(ctx, out[len(dst):], start*size, &s.f.head, s.f.o)
 	})
 	return out, err
 }
@@ -149,7 +149,7 @@ func (s *SChunk) ReadBytes(ctx context.Context, off int64, dst []byte) error {
 		if off < 0 || off > v.Size || int64(len(dst)) > v.Size-off {
 			return outOfRange("byte", off, off+int64(len(dst)), v.Size)
 		}
-		return v.read(ctx, dst, off, s.f.o)
+		return v.read(ctx, dst, off, &s.f.head, s.f.o)
 	})
 }
 
@@ -229,7 +229,7 @@ func (v *view) within(i int64) error {
 
 // decoded appends chunk i to dst.
 func (v *view) decoded(ctx context.Context, i int64, dst []byte, o Options) ([]byte, error) {
-	err := v.chunk(ctx, i, true, o, func(c *blosc.Chunk) (err error) {
+	err := v.chunk(ctx, i, true, nil, o, func(c *blosc.Chunk) (err error) {
 		if int64(c.Header().Size) > o.Limits.Chunk {
 			return overLimit("a chunk of " + strconv.Itoa(c.Header().Size) + " bytes")
 		}
