@@ -45,7 +45,7 @@ func TestReport13NoRoom(t *testing.T) {
 	large := storagetest.Pattern(200_000, 2)
 	for _, key := range []string{"d/k", "d/new", "e/new"} {
 		_, err = s.Put(t.Context(), key, large, storage.Condition{})
-		require.ErrorIs(t, err, fault.ErrIO)
+		require.ErrorIs(t, err, fault.ErrNoSpace)
 		require.ErrorContains(t, err, key)
 	}
 	b, _, err := storage.ReadAll(t.Context(), s, "d/k", 1<<20)
