@@ -21,11 +21,10 @@ import (
 
 // job is a line of the input.
 type job struct {
-	Op    string // open, rows, update
-	Path  string
-	Mode  string  // plain, locked, mapped
-	Rows  []int64 // which to read
-	Count int     // of updates
+	Op   string // open, rows
+	Path string
+	Mode string  // plain, locked, mapped
+	Rows []int64 // which to read
 }
 
 // answer is a line of the output.
@@ -63,8 +62,6 @@ func serve(ctx context.Context) error {
 			a, err = open(ctx, j)
 		case "rows":
 			result, err = rows(ctx, a, j.Rows)
-		case "update":
-			result, err = update(ctx, a, j.Count)
 		default:
 			err = errors.New("no operation " + j.Op)
 		}
@@ -83,7 +80,7 @@ func open(ctx context.Context, j job) (*blosc2.NDArray, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := blosc2.Options{Map: j.Mode == "mapped", Write: j.Mode == "write", Durability: blosc2.SyncNever}
+	o := blosc2.Options{Map: j.Mode == "mapped"}
 	if j.Mode == "locked" {
 		o.Locking = blosc2.Locked
 	}
@@ -114,24 +111,5 @@ func rows(ctx context.Context, a *blosc2.NDArray, which []int64) (r answer, err 
 	for _, b := range read {
 		r.Check = crc32.Update(r.Check, crc32.IEEETable, b)
 	}
-	return r, nil
-}
-
-// update replaces the first chunk, each time by other items.
-func update(ctx context.Context, a *blosc2.NDArray, count int) (r answer, err error) {
-	s := a.Shape()
-	spans := []blosc2.Span{{Start: 0, Stop: s.Chunks[0]}, {Start: 0, Stop: s.Shape[1]}}
-	items, err := a.Slice(ctx, spans, nil)
-	if err != nil {
-		return r, err
-	}
-	start, used := time.Now(), cpu.Seconds()
-	for i := range count {
-		items[0] = byte(i)
-		if err := a.SetSlice(ctx, spans, items); err != nil {
-			return r, err
-		}
-	}
-	r.Seconds, r.CPU = time.Since(start).Seconds(), cpu.Seconds()-used
 	return r, nil
 }
