@@ -37,6 +37,46 @@ func TestReport1RangesAreIndexEntries(t *testing.T) {
 	}
 }
 
+// Report 1, with subchunks of quite different lengths, read in every order: the
+// first of a shard begins at 0, and hides what is wrong with the others.
+func TestReport1EveryOrder(t *testing.T) {
+	m := storage.NewMemory()
+	m.Set("zarr.json", endCRC.metadata("[256]", "[256]", "[64]", gzipLE))
+	var plain, packed [][]byte
+	lengths := map[int]bool{}
+	for k := range 4 {
+		ns := make([]uint16, 64)
+		for i := range ns {
+			if i < 20*k {
+				ns[i] = uint16(i*i*40503 + k)
+			}
+		}
+		plain = append(plain, u16(ns...))
+		packed = append(packed, zipped(plain[k]))
+		lengths[len(packed[k])] = true
+	}
+	require.Len(t, lengths, 4, "no two are of one length")
+	m.Set("c/0", endCRC.shard(packed...))
+	rec := storagetest.Record(m)
+	a := open(t, rec)
+	cache := a.ShardCache(zarr.CacheOptions{})
+	x, err := a.ShardIndex(t.Context(), at(0), zarr.ReadOptions{Cache: cache})
+	require.NoError(t, err)
+	for order := range 4 * 4 * 4 * 4 {
+		for _, k := range []int{order & 3, order >> 2 & 3, order >> 4 & 3, order >> 6} {
+			rec.Reset()
+			got, err := a.RetrieveSubchunk(t.Context(), at(int64(k)), zarr.ReadOptions{Cache: cache})
+			require.NoError(t, err)
+			require.Equal(t, plain[k], got)
+			off, n, ok := x.At(k)
+			require.True(t, ok)
+			require.EqualValues(t, len(packed[k]), n)
+			require.Len(t, rec.Calls(), 1)
+			require.Equal(t, []storage.Range{{Off: off, Len: n}}, rec.Calls()[0].Ranges)
+		}
+	}
+}
+
 // Report 2: the size of the index follows from its codecs.
 func TestReport2IndexForms(t *testing.T) {
 	for _, start := range []bool{false, true} {
