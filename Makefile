@@ -6,7 +6,7 @@ TIME   ?= 30s
 export PYTHON
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-go race check cross wasm wasm-verify test-wasm test-js viewer test-viewer test-python fuzz sharing bench peers proof clean
+.PHONY: help demo test test-go race check cross wasm wasm-verify test-wasm test-js viewer test-viewer test-python fuzz sharing bench bench-quick bench-go peers proof clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -56,8 +56,14 @@ fuzz: ## run every fuzz test for TIME=30s
 sharing: ## the tests of shared containers, as often as it takes to be sure (10 minutes)
 	@REQUIRE_PEERS=1 GRIDHOLD_SHARING=whole go test -count=1 -timeout 30m -run '^TestSharing' ./internal/interop
 
-bench: ## ours and the peers, interleaved in one run, one table
-	@scripts/bench.sh
+bench: ## ours and the peers, interleaved in one run, one table: docs/benchmarks.md; SIZE=1024 MiB of Blosc2
+	@scripts/bench.sh $(if $(SIZE),--size $(SIZE))
+
+bench-quick: ## the same table in few rounds of small data, in under 5 minutes
+	@scripts/bench.sh --quick
+
+bench-go: ## Go's own benchmarks of the hot paths; BASE=rev compares with another revision
+	@scripts/bench-go.sh $(BASE)
 
 peers: ## install the other Zarr libraries, which internal/interop tests against
 	@scripts/peers.sh

@@ -15,7 +15,8 @@ import time
 
 from results import Results
 
-IMAGES, PER, SIDE, RUN, BATCH, GOAL = 5000, 1000, 128, 16, 256, 1.0
+PER = int(os.environ.get("IMAGES", 20_000)) // 20  # of one stack, see images.py
+IMAGES, SIDE, RUN, BATCH, GOAL = min(5000, 20 * PER), 128, 16, 256, 1.0
 
 
 def used():
