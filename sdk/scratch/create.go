@@ -188,6 +188,9 @@ func (b *builder) known(ctx context.Context, name string, donors []*donor) (imag
 // revalidate looks at all files of a scratch that was there, many at a time.
 // remake says that one has become something for which there is no place.
 func (b *builder) revalidate(ctx context.Context, shelf *fileShelf) (remake bool, err error) {
+	if err := shelf.scrub(); err != nil {
+		return false, err
+	}
 	var misfits atomic.Int64
 	err = each(ctx, len(shelf.keys), b.o.parallel(), func(i int) error {
 		k := shelf.keys[i]

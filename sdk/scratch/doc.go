@@ -20,7 +20,7 @@
 //	            u64 size of the file at 24, 16 bytes fingerprint at 32, u64 salt at 48, u64 keys, images, runs at 64,
 //	            5 x {u64 offset, u64 bytes} of the sections below at 88, u32 CRC-32C of KEYS and INDEX at 168,
 //	            u32 CRC-32C of all before at 4092
-//	dynamic     i64 last used, ns since 1970; u64 boot of the last writer; i64 bytes of DATA its users may fill
+//	dynamic     i64 last used, ns since 1970; u64 boot of its writers, 2^64-1 of several; i64 bytes of DATA its users may fill
 //	KEYS        96 bytes a file of images, in order of their names: u64 offset and u32 length of the name, u8 type, rank,
 //	            core rank, image rank, 4 x u64 shape, u64 images, u64 held, u64 offset of the held ones in INDEX (0: the
 //	            first ones), u64 first run, u64 offset in DATA, u8 1 if named whole; then the names
@@ -46,7 +46,10 @@
 // generation, under the lock on byte 2^60 + key, and all of its runs absent at
 // once. Everybody who uses the file holds byte 2^62 - 1 shared; who has it
 // exclusively may remove it or cut it. The system frees the locks of a process
-// that ends, so nothing has to be cleaned up after one that was killed.
+// that ends, so nothing has to be cleaned up after one that was killed. A loss of
+// power may keep a run and lose the stamp of its generation, which is then given
+// anew: who opens a file that was made before the system began makes runs of
+// other generations than their keys' absent first, and syncs that.
 //
 // Checks are the upper half of a CRC-32C of the word, what it belongs to (the
 // run, or the key's complement) and the salt, 8 bytes each.

@@ -37,7 +37,7 @@ type fileShelf struct {
 
 	verified []atomic.Uint64 // by run: the word under which its bytes were found right
 	known    []atomic.Pointer[knownStamp]
-	outdated []atomic.Uint64 // by key, of who cannot say so to others: the word of a stamp that is not the source's any more
+	outdated []atomic.Uint64 // by key, of who could not say so to others: the word of a stamp that is not the source's any more
 	marked   atomic.Bool     // atBoot says that this process writes
 	most     int64           // bytes of the largest run
 	spare    chan []byte     // buffers for a run that nobody uses
@@ -55,19 +55,21 @@ func newFile(h *header, f storage.File, name string, unlock func() error, o Opti
 	s := &fileShelf{
 		header: h, name: name, f: f, unlock: unlock, o: o, count: count,
 		verified: make([]atomic.Uint64, h.runs), known: make([]atomic.Pointer[knownStamp], len(h.keys)),
-		most: h.largest(), spare: make(chan []byte, spares(h.largest())),
-	}
-	if o.ReadOnly {
-		s.outdated = make([]atomic.Uint64, len(h.keys))
+		outdated: make([]atomic.Uint64, len(h.keys)), most: h.largest(), spare: make(chan []byte, spares(h.largest())),
 	}
 	if m, ok := f.(storage.Mapper); ok && !o.NoMap {
 		s.mapping, _ = m.Map() // ReadAt does as well
 	}
 	if o.Verify == VerifyRestart {
-		boot, err := s.number(atBoot)
-		s.trusted = err == nil && (boot == 0 || boot == bootNumber(o.Boot) && boot != bootMixed)
+		s.trusted = s.bornNow()
 	}
 	return s
+}
+
+// bornNow reports whether all of the file was written since the system began.
+func (s *fileShelf) bornNow() bool {
+	boot, err := s.number(atBoot)
+	return err == nil && boot == bootNumber(s.o.Boot) && boot != bootMixed
 }
 
 // number reads 8 bytes at an offset.
@@ -136,7 +138,7 @@ func (s *fileShelf) stampUnder(k *key, w stampWord) (*knownStamp, error) {
 
 // holds reports whether a run is there, by its word and that of its stamps.
 func (s *fileShelf) holds(r run, known *knownStamp, w word) bool {
-	if s.outdated != nil && s.outdated[r.key.place].Load() == uint64(known.word) {
+	if o := s.outdated[r.key.place].Load(); o != 0 && (o == uint64(known.word) || o == everyWord) {
 		return false
 	}
 	return w.holds(r.n, known.word.generation(), s.salt)
@@ -164,12 +166,29 @@ func (s *fileShelf) stampOf(k *key) (stamp, uint32, error) {
 	}
 }
 
+// everyWord is a word that no stamp has: none is believed.
+const everyWord = ^uint64(0)
+
+// restamp gives a key another stamp. If that fails, this process believes
+// nothing that is held under the old one.
 func (s *fileShelf) restamp(k *key, is stamp) (uint32, error) {
-	if s.o.ReadOnly {
-		w, err := s.number(s.stampAt(k.place))
-		s.outdated[k.place].Store(w)
-		return 0, errors.Join(err, s.readOnly())
+	err := s.readOnly()
+	var generation uint32
+	if !s.o.ReadOnly {
+		generation, err = s.writeStamp(k, is)
 	}
+	w := uint64(0)
+	if err != nil {
+		var unread error
+		if w, unread = s.number(s.stampAt(k.place)); unread != nil {
+			w = everyWord
+		}
+	}
+	s.outdated[k.place].Store(w)
+	return generation, err
+}
+
+func (s *fileShelf) writeStamp(k *key, is stamp) (uint32, error) {
 	unlock, err := s.f.LockRange(lockKey+int64(k.place), storage.LockExclusive)
 	if err != nil {
 		return 0, err

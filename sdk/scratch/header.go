@@ -36,7 +36,7 @@ const (
 	// The second page changes; what is in it steers and never lies about
 	// pixels.
 	atUsed  = page      // i64, ns since 1970: when the scratch was last used
-	atBoot  = page + 8  // u64, of the run of the system that filled it last; 0: all of it is on the disk
+	atBoot  = page + 8  // u64, of the run of the system that made and filled it; see bootMixed
 	atQuota = page + 16 // i64, bytes of DATA that who uses it may fill
 
 	keyBytes      = 96

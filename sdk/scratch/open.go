@@ -2,8 +2,11 @@ package scratch
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
+	"io"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -159,7 +162,11 @@ func createFile(ctx context.Context, fs storage.FS, name string, h *header, stam
 			err = errors.Join(err, f.Close(), ignore(fs.Remove(context.WithoutCancel(ctx), temporary), fault.ErrNotFound))
 		}
 	}()
-	if _, err = f.WriteAt(h.encode(stamps), 0); err != nil {
+	b := h.encode(stamps)
+	// From the beginning, because that is synced: what marks it later need not
+	// be there after a loss of power, when pixels are.
+	binary.LittleEndian.PutUint64(b[atBoot:], bootNumber(o.Boot))
+	if _, err = f.WriteAt(b, 0); err != nil {
 		return nil, nil, err
 	}
 	crash("header written")
@@ -270,7 +277,7 @@ func removeUnused(ctx context.Context, fs storage.FS, name string, unfinished bo
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
 	if !isOurs(f) {
-		if info, err := f.Stat(); !unfinished || err != nil || info.Size > 0 {
+		if blank, err := isBlank(f); !unfinished || err != nil || !blank {
 			return false, err
 		}
 	}
@@ -288,6 +295,18 @@ func removeUnused(ctx context.Context, fs storage.FS, name string, unfinished bo
 	}
 	crash("removed")
 	return true, nil
+}
+
+// isBlank reports whether the beginning of a file was never written, or not all
+// of it: a kill, or a full disk, may leave a part, and a loss of power any
+// sectors of a file that is as long as it was to be.
+func isBlank(f storage.File) (bool, error) {
+	b := make([]byte, 512)
+	n, err := f.ReadAt(b, 0)
+	if err != nil && err != io.EOF {
+		return false, err
+	}
+	return strings.HasPrefix(magic, string(b[:n])) || !slices.ContainsFunc(b[:n], func(c byte) bool { return c != 0 }), nil
 }
 
 // ignore returns err unless it is of a kind.

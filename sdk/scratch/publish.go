@@ -66,6 +66,7 @@ func (s *fileShelf) publish(r run, generation, crc uint32) error {
 		return err
 	}
 	s.verified[r.n].Store(uint64(w))
+	s.outdated[r.key.place].CompareAndSwap(everyWord, 0) // its stamp was read, and is right
 	crash("published")
 	return nil
 }

@@ -188,25 +188,25 @@ func (s *ImageScratch) revalidate(ctx context.Context, k *key) error {
 // renew gives a key the stamp that its source was seen to have now, if that is
 // another one. misfit, which may be nil, is called if the source has become
 // something that there is no place for. Of a source that cannot be opened,
-// nothing is held any more.
+// nothing is held any more. That the shelf cannot be written to is no error:
+// then it does not give what it holds of the key, either.
 func renew(ctx context.Context, from *sources, to shelf, count *counters, k *key, now stamp, misfit func()) error {
 	if old, _, err := to.stampOf(k); err == nil && old.same(now) && !old.misfit {
 		return nil
 	}
 	err := from.use(ctx, k.name, func(src *source) error {
-		_, fits, err := agree(to, count, k, src)
-		if err == nil && !fits && misfit != nil {
+		if _, fits, err := agree(to, count, k, src); err == nil && !fits && misfit != nil {
 			misfit()
 		}
-		return notLocked(err)
+		return nil
 	})
 	if err == nil || errors.Is(err, fault.ErrNotFound) || storage.Ended(ctx, k.name) != nil {
 		return storage.Ended(ctx, k.name)
 	}
 	// Whoever asks for an image of it is told what is wrong.
 	now.misfit = true
-	_, err = to.restamp(k, now)
-	return notLocked(err)
+	_, _ = to.restamp(k, now)
+	return nil
 }
 
 // agree sees to it that a key has the stamp of its open source, and returns
