@@ -48,10 +48,19 @@ class Chain:
 
     def decode_many(self, encoded: Sequence[Any]) -> list[NDArray] | None:
         """Several, small ones, in one call that lets go of the interpreter; None: one by one."""
-        if not self._is_zstd or max(map(len, encoded)) > self.encoded_max:
+        return self.decode_joined(b"".join(encoded), np.fromiter(map(len, encoded), np.int64, len(encoded)))
+
+    def decode_joined(self, joined: bytes | bytearray, lengths: NDArray) -> list[NDArray] | None:
+        """The same, of what lies one after another, each as long as ``lengths`` says."""
+        if lengths.max() > self.encoded_max:
             return None
-        found = zstd_many(encoded, self.nbytes)
-        return None if found is None else [self.finish(bytearray(found[i])) for i in range(len(encoded))]
+        if not self._steps:
+            if lengths.min() < self.nbytes:
+                return None
+            whole = memoryview(joined)
+            return [self.finish(bytearray(whole[at : at + self.nbytes])) for at in range(0, len(joined), self.nbytes)]
+        found = zstd_many(joined, lengths, self.nbytes) if self._is_zstd else None
+        return None if found is None else [self.finish(bytearray(found[i])) for i in range(len(lengths))]
 
     def finish(self, raw: bytearray) -> NDArray:
         """An array over the bytes that the bytes codec made."""

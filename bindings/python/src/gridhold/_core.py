@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import groupby, product
+from itertools import chain, groupby, product
 from typing import Any
 
 import numpy as np
@@ -78,12 +78,19 @@ class ArrayCore(Node):
                 raise OutOfRangeError(f"zarr: {what} {list(point)}: outside the grid of {list(grid)}", item=str(list(point)))
         return point
 
-    def points(self, indices: Iterable[Iterable[Any]]) -> NDArray:
+    def points(self, indices: Iterable[Any]) -> NDArray:
         """Indices of several subchunks, one a row."""
         if isinstance(indices, np.ndarray) and indices.ndim == 2 and indices.dtype.kind in "iu" and len(indices):
             wrong = (indices < 0) | (indices >= np.array(self.grid)) if indices.shape[1] == len(self.grid) else True
             if not np.any(wrong):
                 return indices.astype(np.int64)
+        indices = list(indices)
+        if set(map(type, indices)) == {tuple} and {len(point) for point in indices} == {len(self.grid)}:
+            flat = list(chain.from_iterable(indices))
+            if set(map(type, flat)) == {int} and 0 <= min(flat) and max(flat) < 1 << 63:
+                made = np.array(flat, np.int64).reshape(len(indices), -1)
+                if (made < np.array(self.grid)).all():
+                    return made
         points = [self.index(one, self.grid, "subchunk") for one in indices]
         return np.array(points, np.int64).reshape(len(points), len(self.grid))
 
@@ -141,7 +148,12 @@ class ArrayCore(Node):
             return await self._guests_batch(points, cache)
         out: list[NDArray] = []
         for at in range(0, len(points), host.window):
-            shards, slots, apart = host.placed(points[at : at + host.window])
+            some = points[at : at + host.window]
+            warm = host.warm_many(some, tables) if self.runtime.may_block else None
+            if warm is not None:
+                out += warm
+                continue
+            shards, slots, apart = host.placed(some)
             encoded: list[Any] = [None] * len(slots)
             await self._side_by_side(host.into(encoded, shard, of, slots, tables) for shard, of in zip(shards, apart))
             out += [a if a is not None else self.element.full(self.subchunk_at(())) for a in await host.decode_all(encoded)]

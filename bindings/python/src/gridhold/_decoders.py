@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from . import _held
+from ._types import NDArray
 
 Decoder = Callable[[Any, int], "bytes | bytearray | None"]
 """``decode(encoded, limit)``: all that was encoded, at most ``limit`` bytes, or None."""
@@ -251,8 +252,10 @@ def _at_end(name: str) -> Decoder | None:
     return strip
 
 
-def zstd_many(frames: Sequence[bytes], size: int) -> Any | None:
+def zstd_many(joined: bytes | bytearray, lengths: NDArray, size: int) -> Any | None:
     """Frames of ``size`` bytes each, decoded in one call that lets go of the interpreter; None: one by one.
+
+    They lie one after another, each as long as ``lengths`` says.
 
     That call does not say whether something follows a frame, so that is looked at here: a frame of one block, as those
     of up to 128 KiB are, says itself where it ends.
@@ -263,37 +266,36 @@ def zstd_many(frames: Sequence[bytes], size: int) -> Any | None:
         segments = zstandard.BufferWithSegments
     except (ImportError, AttributeError):  # its pure Python part has no such thing
         return None
-    lengths = np.fromiter(map(len, frames), np.int64, len(frames))
     if lengths.min() < 16:
         return None
-    joined = b"".join(frames)
-    raw = np.frombuffer(joined, np.uint8)
+    padded = joined + bytes(8)
+    eight: NDArray = np.ndarray(len(padded) - 7, "<u8", padded, strides=(1,))  # the bytes from any place on
     starts = np.cumsum(lengths) - lengths
-    head = raw[starts + 4].astype(np.int64)
+    first = eight[starts]
+    head = (first >> np.uint64(32)).astype(np.int64) & 255
     single, width = head >> 5 & 1, head >> 6
     sized = np.where(width == 0, single, 1 << width)  # bytes that say the size of the content
-    block = 6 - single + sized
-    if (head & 0b1011).any() or not sized.all() or (raw[starts[:, None] + np.arange(4)] != _ZSTD_MAGIC).any():
+    if (head & 0b1011).any() or not sized.all() or (first.astype(np.uint32) != _ZSTD_MAGIC).any():
         return None
-    ends = starts + lengths
-    at = starts[:, None] + (6 - single)[:, None] + np.arange(8)
-    said = np.where(np.arange(8) < sized[:, None], raw[np.minimum(at, len(raw) - 1)], 0).astype(np.uint64)
-    content = (said << np.arange(0, 64, 8, dtype=np.uint64)).sum(axis=1) + np.where(sized == 2, 256, 0).astype(np.uint64)
-    b = raw[np.minimum((starts + block)[:, None] + np.arange(3), len(raw) - 1)].astype(np.int64) @ np.array([1, 1 << 8, 1 << 16])
+    at = starts + 6 - single
+    content = (eight[at] & _LOWEST[sized]) + np.where(sized == 2, 256, 0).astype(np.uint64)
+    block = at + sized
+    b = eight[block].astype(np.int64) & 0xFFFFFF
     stored = np.where(b >> 1 & 3 == 1, 1, b >> 3)  # one byte that is repeated, or as many as it says
-    whole = (b & 1 == 1) & (starts + block + 3 + stored + 4 * (head >> 2 & 1) == ends)
+    whole = (b & 1 == 1) & (block + 3 + stored + 4 * (head >> 2 & 1) == starts + lengths)
     if (content != size).any() or not whole.all():
         return None
     places = np.stack([starts, lengths], axis=1).astype("<u8").tobytes()
     try:
         return zstandard.ZstdDecompressor().multi_decompress_to_buffer(
-            segments(joined, places), decompressed_sizes=np.full(len(frames), size, "<u8").tobytes(), threads=0
+            segments(padded, places), decompressed_sizes=np.full(len(lengths), size, "<u8").tobytes(), threads=0
         )
     except zstandard.ZstdError:
         return None
 
 
-_ZSTD_MAGIC = np.frombuffer(b"\x28\xb5\x2f\xfd", np.uint8)
+_ZSTD_MAGIC = 0xFD2FB528
+_LOWEST = np.array([2 ** (8 * n) - 1 for n in range(9)], np.uint64)
 
 
 class Found(NamedTuple):

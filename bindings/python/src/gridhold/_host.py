@@ -78,6 +78,25 @@ class Host:
         data = self._lent.warm(table.key, ((table.entries[2 * slot], n),), table.version)
         return self.chain.decode(data[0]) if data is not None and len(data[0]) == n else None
 
+    def warm_many(self, points: NDArray, tables: Tables) -> list[NDArray] | None:
+        """Several small ones, one a row of ``points``, as ``warm``: all of them or none."""
+        gather, chain = self._lent.gather, self.chain
+        if gather is None or chain is None or self._tally is not None or len(points) < _TOGETHER or self._nbytes >= _SHARE_EACH:
+            return None
+        shards, flat, apart = self.placed(points)
+        known = tables.all_known(shards)
+        if known is None:
+            return None
+        spans = np.concatenate([np.frombuffer(table.entries, "<u8").reshape(-1, 2)[flat[of]] for table, of in zip(known, apart)])
+        if spans[:, 1].max() > chain.encoded_max:  # or there is none
+            return None
+        joined = gather([(table.key, table.version, len(of)) for table, of in zip(known, apart)], spans)
+        arrays = chain.decode_joined(joined, spans[:, 1].astype(np.int64)) if joined is not None else None
+        if arrays is None:
+            return None
+        places = np.argsort(np.concatenate(apart))
+        return [arrays[i] for i in places.tolist()]
+
     def placed(self, points: NDArray) -> tuple[list[Shard], NDArray, list[NDArray]]:
         """The shards that subchunks lie in, each once; the place of each in its shard; and for each shard, which lie in it."""
         whole, slots = np.divmod(points, np.array(self.per_shard, np.int64))
@@ -86,8 +105,8 @@ class Host:
             number = number * -(-count // n) + whole[:, axis]
             flat = flat * n + slots[:, axis]
         order = np.argsort(number, kind="stable")
-        starts = np.flatnonzero(np.diff(number[order], prepend=-1))
-        apart = np.split(order, starts[1:]) if len(order) else []
+        starts = np.flatnonzero(np.diff(number[order], prepend=-1)).tolist()
+        apart = [order[a:b] for a, b in zip(starts, [*starts[1:], len(order)])]
         return [tuple(whole[of[0]].tolist()) for of in apart], flat, apart
 
     async def into(self, encoded: list[Any], shard: Shard, of: NDArray, slots: NDArray, tables: Tables) -> None:

@@ -23,6 +23,8 @@ class Lent:
         self.local = self._read_now is not None
         self.warm: Any = getattr(store, "_read_warm", None)
         """``warm(key, ranges, version)``: the bytes of each range if they are at hand, of that version; else None."""
+        self.gather: Any = getattr(store, "_gather_warm", None)
+        """``gather(files, spans)``: ``warm`` of several files, the bytes one after another."""
         self.asynchronous = inspect.iscoroutinefunction(store.read_ranges)
 
     def now(self, key: str, ranges: Sequence[Range], version: str, may_block: bool) -> Answer | None:

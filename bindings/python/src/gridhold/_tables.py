@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
 from . import _fork
@@ -65,6 +65,11 @@ class Tables:
                 pass
             self._hits += 1  # nothing comes between its reading and its writing: no call, no jump
         return table
+
+    def all_known(self, shards: Sequence[Shard]) -> list[Table] | None:
+        """As ``known``, of several: all, or None if one is not here or missing, which then counts nothing."""
+        tables = [table for shard in shards if (table := self._kept.get(shard)) is not None and not table.missing]
+        return [table for shard in shards if (table := self.known(shard)) is not None] if len(tables) == len(shards) else None
 
     async def get(self, shard: Shard, load: Load, stale: Table | None) -> Table:
         """The table, loaded if need be, and again if all there is is ``stale``."""
