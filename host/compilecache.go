@@ -3,6 +3,7 @@ package host
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -87,12 +88,18 @@ func eachEntry(dir string, f func(name string)) {
 	}
 }
 
-// hashOf returns the hash of a file, "" where it cannot be read.
+// hashOf returns the hash of a file, "" where it cannot be read. An entry has
+// some 30 MB, so it is not read as a whole: of a program that reads little that
+// was most of its memory.
 func hashOf(name string) string {
-	b, err := os.ReadFile(name)
+	f, err := os.Open(name)
 	if err != nil {
 		return ""
 	}
-	sum := sha256.Sum256(b)
-	return hex.EncodeToString(sum[:])
+	defer f.Close()
+	sum := sha256.New()
+	if _, err := io.Copy(sum, f); err != nil {
+		return ""
+	}
+	return hex.EncodeToString(sum.Sum(nil))
 }
