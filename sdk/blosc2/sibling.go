@@ -55,24 +55,24 @@ func newSibling(ctx context.Context, fs storage.FS, name string) (*sibling, erro
 		if err != nil {
 			return nil, err
 		}
-		if _, err := fs.Stat(ctx, s.other()); err == nil { // which could not be removed
-			if err := s.drop(ctx); err != nil {
-				return nil, err
-			}
-			continue
-		}
 		_, err = s.LockRange(siblingLock, storage.LockExclusive)
-		if err == nil && named(ctx, fs, s.name, s.File) {
-			return s, nil
-		}
-		if _, gone := fs.Stat(ctx, s.name); errors.Is(err, fault.ErrLocked) || errors.Is(gone, fault.ErrNotFound) {
-			s.Close() // somebody took it for left behind
+		if errors.Is(err, fault.ErrLocked) || err == nil && s.lost(ctx) {
+			s.Close() // somebody took it for left behind: the name may be another's by now
 			continue
+		}
+		if err == nil && !named(ctx, fs, s.name, s.File) {
+			err = fault.ErrUnsupported // nobody could tell whose it is
+		}
+		_, taken := fs.Stat(ctx, s.other()) // what could not be removed
+		if err == nil && taken != nil {
+			return s, nil
 		}
 		if err := s.drop(ctx); err != nil {
 			return nil, err
 		}
-		break
+		if err != nil {
+			break
+		}
 	}
 	s := &sibling{fs: fs, name: name + "." + strconv.FormatUint(rand.Uint64(), 36) + siblingTail}
 	var err error
@@ -93,6 +93,13 @@ func isSibling(name string) bool {
 	}
 	n, err := strconv.Atoi(name[i+len(siblingMark):])
 	return err == nil && n >= 0
+}
+
+// lost reports whether the name leads to another file than the sibling, or to
+// none.
+func (s *sibling) lost(ctx context.Context) bool {
+	open, err := s.Stat()
+	return err == nil && open.Ino != 0 && !named(ctx, s.fs, s.name, s.File)
 }
 
 // other is the name of the file or directory that the sibling stands for,
