@@ -46,7 +46,9 @@ type viewMapping struct {
 
 func (m *viewMapping) View(do func(data []byte) error) error {
 	m.fs.uses++
-	return m.Mapping.(interface{ View(func([]byte) error) error }).View(func(data []byte) error {
+	return m.Mapping.(interface {
+		View(func([]byte) error) error
+	}).View(func(data []byte) error {
 		err := do(data)
 		if m.fs.fails {
 			err = fault.New(fault.ErrIO, "mmap", "", "cut") // after some of the result is there

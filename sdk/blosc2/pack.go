@@ -20,7 +20,7 @@ import (
 // so that they can be read in place. Locks and what writers left behind stay
 // out. ErrExists unless overwrite is set, and then a file of that name is
 // replaced only if it is a zip. Nothing keeps the store from being written to
-// meanwhile.
+// meanwhile, unless it is a Snapshot.
 func (d *DictStore) ToB2Z(ctx context.Context, fs storage.FS, name string, overwrite bool) error {
 	if name == "" {
 		name = strings.TrimSuffix(d.name, ".b2d") + ".b2z"
@@ -33,6 +33,9 @@ func (d *DictStore) ToB2Z(ctx context.Context, fs storage.FS, name string, overw
 	leaves, err := d.leaves(ctx)
 	if err != nil {
 		return err
+	}
+	if p, ok := d.files.(*pinnedFiles); ok {
+		leaves = p.names
 	}
 	var members []packed
 	for _, file := range leaves {
@@ -94,6 +97,9 @@ func (d *DictStore) packed(ctx context.Context, name string) (packed, error) {
 }
 
 func (d *DictStore) withFile(ctx context.Context, name string, do func(r io.ReaderAt, size int64) error) error {
+	if p, ok := d.files.(*pinnedFiles); ok {
+		return p.with(ctx, d.embed.s, name, do)
+	}
 	where, err := d.files.place(name)
 	if err != nil {
 		return err

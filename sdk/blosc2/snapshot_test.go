@@ -173,7 +173,24 @@ func TestStoreSnapshot(t *testing.T) {
 			}
 			_, err = blosc2.Verify(ctx, snap, func(d blosc2.Damage) { t.Error(d) })
 			require.NoError(t, err)
-			require.NoError(t, snap.Close())
+
+			require.NoError(t, snap.DictStore().ToB2Z(ctx, fs, "", false))
+			packed, err := blosc2.Open(ctx, fs, "t.b2z", blosc2.Options{})
+			require.NoError(t, err)
+			keys, err = packed.(*blosc2.TreeStore).Keys(ctx)
+			require.NoError(t, err)
+			require.Equal(t, []string{"/a", "/b", "/b/c", "/b/d"}, keys)
+			for i, key := range []string{"/a", "/b/c", "/b/d"} {
+				got, err := readKey(t, packed.(*blosc2.TreeStore), key)
+				require.NoError(t, err)
+				require.Equal(t, numbersOf(10+i), got, key)
+			}
+			meta, err = packed.(*blosc2.TreeStore).VLMeta(ctx, "/b")
+			require.NoError(t, err)
+			n, err = meta.VLObject(ctx, "n")
+			require.NoError(t, err)
+			require.Equal(t, int64(1), n)
+			require.NoError(t, errors.Join(meta.Close(), packed.Close(), snap.Close()))
 			if threshold == 0 { // a leaf that is open goes on
 				got, err := whole(t, open)
 				require.NoError(t, err)

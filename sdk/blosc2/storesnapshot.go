@@ -3,6 +3,7 @@ package blosc2
 import (
 	"context"
 	"errors"
+	"io"
 	"maps"
 	"slices"
 	"sync"
@@ -38,7 +39,7 @@ func (t *TreeStore) Snapshot(ctx context.Context) (*TreeStore, error) {
 func (d *DictStore) snapshot(ctx context.Context) (_ *DictStore, err error) {
 	o := d.o
 	o.Write, o.Locking = false, Unlocked
-	files := &pinnedFiles{leaves: map[string]*SChunk{}}
+	files := &pinnedFiles{leaves: map[string]*SChunk{}, names: map[string]string{}}
 	s := &DictStore{name: d.name, o: o, files: files}
 	defer func() {
 		if err != nil {
@@ -63,13 +64,17 @@ func (d *DictStore) snapshot(ctx context.Context) (_ *DictStore, err error) {
 			return nil, err
 		}
 		f.view.file = &several{source: f.view.file, users: 1}
-		files.leaves[key] = &SChunk{f}
+		files.leaves[key], files.names[key] = &SChunk{f}, name
 	}
 	return s, nil
 }
 
-// pinnedFiles are the leaves of a snapshot, open since it was taken.
-type pinnedFiles struct{ leaves map[string]*SChunk } // by key
+// pinnedFiles are the leaves of a snapshot, open since it was taken, and the
+// names that their files had, both by key.
+type pinnedFiles struct {
+	leaves map[string]*SChunk
+	names  map[string]string
+}
 
 func (p *pinnedFiles) close() error {
 	var err error
@@ -87,6 +92,33 @@ func (p *pinnedFiles) place(name string) (place, error) {
 
 // keys are those of the leaves, sorted.
 func (p *pinnedFiles) keys() []string { return slices.Sorted(maps.Keys(p.leaves)) }
+
+// with gives do the bytes of a file as they were. ErrStale if they are not
+// there any more.
+func (p *pinnedFiles) with(ctx context.Context, embed *SChunk, name string, do func(r io.ReaderAt, size int64) error) error {
+	s := embed
+	if name != embedFile {
+		s = p.leaves[leafKey(name)]
+	}
+	return s.f.read(ctx, func(v *view) error { return do(asItWas{v}, v.FrameLen) })
+}
+
+// asItWas is the bytes of a contiguous frame in a state of which the file has
+// all but the header, which belongs to the newest.
+type asItWas struct{ v *view }
+
+// ReadAt is io.ReaderAt's.
+func (r asItWas) ReadAt(b []byte, off int64) (int, error) {
+	n := 0
+	if off < int64(len(r.v.raw)) {
+		n = copy(b, r.v.raw[off:])
+	}
+	if n == len(b) {
+		return n, nil
+	}
+	k, err := r.v.file.ReadAt(b[n:], r.v.where.off+off+int64(n))
+	return n + k, err
+}
 
 // get opens a leaf once more. ErrNotFound.
 func (p *pinnedFiles) get(key string) (Container, error) {
