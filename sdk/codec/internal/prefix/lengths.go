@@ -2,8 +2,6 @@
 // DEFLATE's and Zstandard's encoders need it.
 package prefix
 
-import "slices"
-
 // most is how many symbols an alphabet has at most.
 const most = 288
 
@@ -11,6 +9,7 @@ const most = 288
 // again and again, by one goroutine at a time.
 type Lengths struct {
 	order  [most]uint32 // what occurs, rarest first: the count, above the symbol
+	spare  [most]uint32
 	used   int
 	counts [2*most - 1]uint32
 	up     [2*most - 1]uint16
@@ -36,9 +35,37 @@ func (l *Lengths) Set(widths []uint8, counts []uint32, limit int) bool {
 	if l.used < 2 || l.used > 1<<limit {
 		return false
 	}
-	slices.Sort(l.order[:l.used])
+	l.sort()
 	l.tree(widths, uint8(limit))
 	return l.fit(widths, limit)
+}
+
+// sort sorts what occurs by its count, symbols that are as frequent by number:
+// byte for byte of the counts, the lowest first.
+func (l *Lengths) sort() {
+	from, to := l.order[:l.used], l.spare[:l.used]
+	all := uint32(0)
+	for _, o := range from {
+		all |= o
+	}
+	for shift := symbolBits; all>>shift > 0; shift += 8 {
+		var ends [256]uint16
+		for _, o := range from {
+			ends[uint8(o>>shift)]++
+		}
+		sum := uint16(0)
+		for i, n := range ends {
+			ends[i] = sum
+			sum += n
+		}
+		for _, o := range from {
+			end := &ends[uint8(o>>shift)]
+			to[*end] = o
+			*end++
+		}
+		from, to = to, from
+	}
+	copy(l.order[:l.used], from)
 }
 
 // tree sets the widths of Huffman's tree, which joins the two rarest again

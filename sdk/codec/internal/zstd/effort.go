@@ -21,13 +21,14 @@ type quick struct {
 	short int // bytes of a match that is looked for, at least
 	hard  int // the same while what matched saved little
 	leap  int // bytes that are left out, at most
+	noise int // where all looks like noise it leaps so many times as far, and looks at as many more positions in between
 	gain  int // 16ths of a bit that a match saves, at least
 }
 
 var (
-	careful = quick{bits: fastBits, short: 5, hard: 5, leap: 256}
-	sloppy  = quick{bits: fastBits, short: 5, hard: 5, leap: 1 << 10, gain: 4 << 4}
-	hasty   = quick{bits: fastBits - 1, short: 6, hard: 7, leap: 1 << 10, gain: 4 << 4}
+	careful = quick{bits: fastBits, short: 5, hard: 5, leap: 256, noise: 1}
+	sloppy  = quick{bits: fastBits, short: 5, hard: 5, leap: 1 << 10, noise: 2, gain: 4 << 4}
+	hasty   = quick{bits: fastBits - 1, short: 6, hard: 7, leap: 1 << 10, noise: 2, gain: 4 << 4}
 )
 
 // deep is the effort of level 6 for what is rich.

@@ -154,8 +154,12 @@ func (e *encoder) appendBlock(dst []byte, from, to int, last bool) []byte {
 	}
 	before := e.repeat
 	e.block(from, to)
-	if len(e.seqs) > 0 || !noise(b) {
-		dst = e.appendLiterals(dst)
+	if len(e.seqs) > 0 || e.worth < noisy || !noise(b) {
+		literals := e.literals
+		if len(e.seqs) == 0 {
+			literals = b
+		}
+		dst = e.appendLiterals(dst, literals)
 		dst = e.coder.append(dst, e.seqs)
 		if n := len(dst) - head - blockHead; n < len(b) {
 			put(kindFull, n)
@@ -169,21 +173,18 @@ func (e *encoder) appendBlock(dst []byte, from, to int, last bool) []byte {
 
 // allAlike reports whether b, which is not empty, is a run of one byte.
 func allAlike(b []byte) bool {
-	n := 0
-	if len(b) >= 8 {
-		w := le.Uint64(b)
-		for ; n+8 <= len(b); n += 8 {
-			if le.Uint64(b[n:]) != w {
-				return false
-			}
-		}
-	}
-	for _, c := range b[n:] {
-		if c != b[0] {
+	w := uint64(b[0]) * 0x0101010101010101
+	for ; len(b) >= 32; b = b[32:] {
+		if (le.Uint64(b)^w)|(le.Uint64(b[8:])^w)|(le.Uint64(b[16:])^w)|(le.Uint64(b[24:])^w) != 0 {
 			return false
 		}
 	}
-	return len(b) < 8 || le.Uint64(b) == le.Uint64(b)<<8|uint64(b[0])
+	for _, c := range b {
+		if c != byte(w) {
+			return false
+		}
+	}
+	return true
 }
 
 // noise reports whether the bytes of a block look random, one by one and in
@@ -219,8 +220,7 @@ func even(counts *[256]uint32) bool {
 }
 
 // appendLiterals appends the literals of a block. RFC 8878, 3.1.1.3.1.
-func (e *encoder) appendLiterals(dst []byte) []byte {
-	b := e.literals
+func (e *encoder) appendLiterals(dst, b []byte) []byte {
 	if len(b) < 32 {
 		return append(appendSize(dst, kindRaw, len(b)), b...)
 	}

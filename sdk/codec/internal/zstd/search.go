@@ -16,6 +16,7 @@ const (
 	burst     = 8
 	leapAfter = 64      // bytes without a match
 	leapShare = 8       // of what had none, one in so many bytes is left out next
+	noisy     = 120     // 16ths of a bit that a byte takes where hardly anything matches
 	mostPays  = 20      // bytes of a match that a fast search takes for granted, at most
 	stretch   = 2 << 10 // bytes after which a fast search looks at what it saved
 	little    = 8       // one in so many bits
@@ -79,7 +80,8 @@ func (s *searcher) end() {
 	s.src = nil
 }
 
-// block divides src[from:to] into literals and sequences.
+// block divides src[from:to] into literals and sequences. Without a sequence
+// the literals are all of it, and are not copied.
 func (s *searcher) block(from, to int) {
 	e := &efforts[s.level]
 	s.worth = worth(s.src[from:to])
@@ -99,7 +101,9 @@ func (s *searcher) block(from, to int) {
 			at = s.thorough(from, to, e)
 		}
 	}
-	s.finish(at, to)
+	if len(s.seqs) > 0 {
+		s.finish(at, to)
+	}
 }
 
 func (s *searcher) start() { s.literals, s.seqs, s.saved = s.literals[:0], s.seqs[:0], 0 }
@@ -118,8 +122,8 @@ func (s *searcher) finish(at, to int) { s.literals = append(s.literals, s.src[at
 func worth(b []byte) int {
 	var t tally
 	total := 0
-	for step := max(len(b)/segment, 1) * 512; len(b) > 0; b = b[min(step, len(b)):] {
-		part := b[:min(512, len(b))]
+	for step := max(len(b)/segment, 2) * 512; len(b) > 0; b = b[min(step, len(b)):] {
+		part := b[:min(256, len(b))]
 		t.add(part)
 		total += len(part)
 	}
@@ -203,22 +207,32 @@ func (s *searcher) fast(from, to int, q *quick) int {
 // One of the positions that it looks at in a copy then is one that it entered.
 func (s *searcher) leap(from, at, limit, to, pays int, q *quick) (int, int) {
 	src, base, worth, heads := s.src, s.base, s.worth, &s.seen
-	last, left := s.repeat[0], 0
-	rest, shift := uint(64-8*min(pays, 8)), uint(64-q.bits)
+	l := look{rest: uint(64 - 8*min(pays, 8)), shift: uint(64 - q.bits), back: pays - 4, last: s.repeat[0]}
 	if len(src) <= 1<<17 {
-		shift++
+		l.shift++
 	}
-	patience, least := leapAfter, 0
+	patience, least, burst, most := leapAfter, 0, burst, q.leap
 	if pays > 8 { // only long ones, of which a part is found as well
 		patience, least = burst, burst
 	}
-	for at < limit {
-		word := le.Uint64(src[at:])
-		head := &heads[fastHash(word<<rest, shift)]
-		seen := int(*head) - base
-		*head = int32(at + base)
+	if worth >= noisy { // only what is very long
+		burst, most = burst*q.noise, most*q.noise
+	}
+	for stop := max(from+patience, at); at < limit; {
+		if at == stop {
+			end := min(at+max(min((at-from)/leapShare, most), least), limit)
+			for at = (at + burst - 1) &^ (burst - 1); at < end; at += burst {
+				heads[fastHash(le.Uint64(src[at:])<<l.rest, l.shift)] = int32(at + base)
+			}
+			stop = at + burst
+			continue
+		}
+		var seen int
+		if at, seen = s.scan(at, min(stop, limit), l); at >= min(stop, limit) {
+			continue
+		}
 		var n, start, distance, gain int
-		if seen >= 0 && le.Uint32(src[seen:]) == uint32(word) && le.Uint32(src[seen+pays-4:]) == le.Uint32(src[at+pays-4:]) {
+		if seen >= 0 {
 			n = enough + lz.Same(src[at+enough:to], src[seen+enough:])
 			start, distance = at, at-seen
 			for start > from && seen > 0 && src[start-1] == src[seen-1] {
@@ -226,37 +240,56 @@ func (s *searcher) leap(from, at, limit, to, pays int, q *quick) (int, int) {
 			}
 			gain = n*worth - cost(distance)
 		}
-		if r := at + 1 - last; r >= 0 && le.Uint32(src[r:]) == uint32(word>>8) {
+		if r := at + 1 - l.last; r >= 0 && le.Uint32(src[r:]) == le.Uint32(src[at+1:]) {
 			again := enough + lz.Same(src[at+1+enough:to], src[r+enough:])
 			if g := again*worth - repeatCost; g > gain {
-				n, start, distance, gain = again, at+1, last, g
+				n, start, distance, gain = again, at+1, l.last, g
 			}
 		}
-		if gain > q.gain {
-			s.saved += gain
-			s.add(from, start, n, distance)
-			last = s.repeat[0]
-			end := start + n
-			for _, k := range [2]int{at + 2, end - 2} {
-				if k < limit {
-					heads[fastHash(le.Uint64(src[k:])<<rest, shift)] = int32(k + base)
-				}
-			}
-			at, from = end, end
+		if gain <= q.gain {
+			at++
 			continue
 		}
-		at++
-		if far := at - from; far >= patience {
-			if left--; left <= 0 {
-				end := min(at+max(min(far/leapShare, q.leap), least), limit)
-				for at = (at + burst - 1) &^ (burst - 1); at < end; at += burst {
-					heads[fastHash(le.Uint64(src[at:])<<rest, shift)] = int32(at + base)
-				}
-				left = burst
-			}
+		s.saved += gain
+		s.add(from, start, n, distance)
+		l.last = s.repeat[0]
+		end := start + n
+		if at += 2; at < limit {
+			heads[fastHash(le.Uint64(src[at:])<<l.rest, l.shift)] = int32(at + base)
 		}
+		if end-2 < limit {
+			heads[fastHash(le.Uint64(src[end-2:])<<l.rest, l.shift)] = int32(end - 2 + base)
+		}
+		at, from, stop = end, end, end+patience
 	}
 	return from, at
+}
+
+// look is what a fast search looks for: words by their hash, of which the
+// last bytes lie back bytes after them, and the last distance.
+type look struct {
+	rest, shift uint
+	back, last  int
+}
+
+// scan enters positions from at on, until it comes to one whose bytes were
+// seen, or to one before those that match at the last distance, or to end. seen
+// is where they were; below 0: they were not.
+func (s *searcher) scan(at, end int, l look) (_, seen int) {
+	src, heads, base := s.src, &s.seen, s.base
+	for ; at < end; at++ {
+		word := le.Uint64(src[at:])
+		head := &heads[fastHash(word<<(l.rest&63), l.shift&63)]
+		seen := int(*head) - base
+		*head = int32(at + base)
+		if seen >= 0 && le.Uint32(src[seen:]) == uint32(word) && le.Uint32(src[seen+l.back:]) == le.Uint32(src[at+l.back:]) {
+			return at, seen
+		}
+		if r := at + 1 - l.last; r >= 0 && le.Uint32(src[r:]) == uint32(word>>8) {
+			return at, -1
+		}
+	}
+	return at, -1
 }
 
 func fastHash(word uint64, shift uint) int {

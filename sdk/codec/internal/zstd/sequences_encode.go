@@ -148,43 +148,86 @@ func costOf(counts *[64]uint32, d *distribution) int {
 	return cost
 }
 
+// farCode is the largest code of an offset whose value is written together
+// with both lengths. Those have up to 31 bits together, as they are no more
+// than the block has.
+const farCode = 25
+
+// oneState is a table that takes no bits.
+var oneState fseTable
+
 // writeSequences writes the states and values of sequences to room and
 // returns how many bytes that takes. A table that is nil has one state.
 func writeSequences(room []byte, seqs []sequence, tables *[3]*fseTable) int {
-	w := backward{out: room}
 	var states [3]uint32
-	for i := len(seqs) - 1; i >= 0; i-- {
-		s := &seqs[i]
-		if i == len(seqs)-1 {
-			for f, t := range tables {
-				if t != nil {
-					states[f] = t.begin(s.codes[f])
-				}
-			}
+	for f, t := range tables {
+		if t == nil {
+			tables[f] = &oneState
 		} else {
-			if t := tables[offset]; t != nil {
-				states[offset] = t.put(&w, states[offset], s.codes[offset])
-			}
-			if t := tables[matchLength]; t != nil {
-				states[matchLength] = t.put(&w, states[matchLength], s.codes[matchLength])
-			}
-			if t := tables[literalLength]; t != nil {
-				states[literalLength] = t.put(&w, states[literalLength], s.codes[literalLength])
-			}
-			w.flush()
-		}
-		l := fields[literalLength].symbols[s.codes[literalLength]]
-		w.add(uint64(s.literals-l.least), uint(l.width))
-		m := fields[matchLength].symbols[s.codes[matchLength]]
-		w.add(uint64(s.match-m.least), uint(m.width))
-		w.flush()
-		w.add(uint64(s.offset)&(1<<s.codes[offset]-1), uint(s.codes[offset]))
-		w.flush()
-	}
-	for _, f := range [3]int{matchLength, offset, literalLength} {
-		if t := tables[f]; t != nil {
-			t.end(&w, states[f])
+			states[f] = t.begin(seqs[len(seqs)-1].codes[f])
 		}
 	}
+	a, b, c := tables[literalLength], tables[offset], tables[matchLength]
+	atA, atB, atC := states[literalLength], states[offset], states[matchLength]
+	// What backward and put do, in registers.
+	var acc uint64
+	var fill uint
+	at := 0
+	for i := len(seqs) - 1; ; {
+		s := &seqs[i]
+		l, m := &lengthSymbols[literalLength][s.codes[literalLength]&63], &lengthSymbols[matchLength][s.codes[matchLength]&63]
+		acc |= uint64(s.literals-l.least) << (fill & 63)
+		fill += uint(l.width)
+		acc |= uint64(s.match-m.least) << (fill & 63)
+		fill += uint(m.width)
+		code := s.codes[offset] & 63
+		if code > farCode {
+			le.PutUint64(room[at:], acc)
+			at += int(fill >> 3)
+			acc >>= fill & 56
+			fill &= 7
+		}
+		acc |= (uint64(s.offset) & (1<<code - 1)) << (fill & 63)
+		fill += uint(code)
+		le.PutUint64(room[at:], acc)
+		at += int(fill >> 3)
+		acc >>= fill & 56
+		fill &= 7
+		if i--; i < 0 {
+			break
+		}
+		s = &seqs[i]
+		t := b.symbols[s.codes[offset]]
+		n := (atB + t.width) >> 16 & 31
+		acc |= uint64(atB&(1<<n-1)) << (fill & 63)
+		fill += uint(n)
+		atB = uint32(b.next[int32(atB>>n)+t.find])
+		t = c.symbols[s.codes[matchLength]]
+		n = (atC + t.width) >> 16 & 31
+		acc |= uint64(atC&(1<<n-1)) << (fill & 63)
+		fill += uint(n)
+		atC = uint32(c.next[int32(atC>>n)+t.find])
+		t = a.symbols[s.codes[literalLength]]
+		n = (atA + t.width) >> 16 & 31
+		acc |= uint64(atA&(1<<n-1)) << (fill & 63)
+		fill += uint(n)
+		atA = uint32(a.next[int32(atA>>n)+t.find])
+		le.PutUint64(room[at:], acc)
+		at += int(fill >> 3)
+		acc >>= fill & 56
+		fill &= 7
+	}
+	w := backward{room, at, acc, fill}
+	c.end(&w, atC)
+	b.end(&w, atB)
+	a.end(&w, atA)
 	return w.end()
 }
+
+// lengthSymbols are the symbols of both lengths.
+var lengthSymbols = func() (t [3][64]symbol) {
+	for f := range t {
+		copy(t[f][:], fields[f].symbols)
+	}
+	return t
+}()
