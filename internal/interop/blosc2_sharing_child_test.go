@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 
 	"github.com/gridhold/gridhold/native/file"
 	"github.com/gridhold/gridhold/sdk/blosc2"
@@ -363,6 +364,17 @@ func (w *worker) forever(q *task) error {
 			}
 		case "vlmeta":
 			err = w.frame().SetVLObject(w.ctx, "k", int64(n))
+		case "increment":
+			err = w.increment()
+		case "grow":
+			end := w.array().Shape().Shape[0]
+			err = w.array().Append(w.ctx, 0, counted(end, end+int64(size)))
+		case "put": // what all put, and a key of its own
+			for _, key := range []string{"/a", "/t" + strconv.Itoa(or(q.Tag, 0))} {
+				if err == nil {
+					_, err = w.keyed(&task{Do: "put", Key: key, Size: &size}, int64(i))
+				}
+			}
 		case "read":
 			var b []byte
 			b, err = w.array().Slice(w.ctx, nil, nil)
