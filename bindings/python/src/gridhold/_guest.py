@@ -404,6 +404,7 @@ def _imports_of(guest: Guest) -> Callable[[str], Import]:
             try:
                 if owner is None:
                     return None if silent else CANCELLED
+                owner._instance.memory.moved()
                 answer: int | None = method(owner, *(a & 0xFFFFFFFF for a in args))
                 return answer
             except BaseException as e:

@@ -93,6 +93,7 @@ class Instance:
             try:
                 vectors, written = vectors & _MASK, written & _MASK
                 total = 0
+                self.memory.moved()
                 for ptr, n in struct.iter_unpack("<II", self.memory.read(vectors, 8 * count)):
                     self._said += self.memory.read(ptr, n)[: max(0, _SAID_MAX - len(self._said))]
                     total += n
@@ -117,6 +118,8 @@ class Instance:
             if not isinstance(e, (wasmtime.WasmtimeError, wasmtime.Trap)):
                 raise
             raise InternalError(self.dead) from None
+        finally:
+            self.memory.moved()
 
     def mailbox(self) -> _abi.Mailbox:
         return _abi.parse_mailbox(self.memory.read(self._mailbox, _abi.MAILBOX_SIZE))

@@ -12,20 +12,28 @@ from ._errors import InternalError
 class Memory:
     """Reads and writes guest memory, every address checked.
 
-    The base address is looked up at each access: any call into the guest may
-    have moved or grown its memory.
+    Its address and its size are looked up once, until somebody says that the
+    guest ran on: then it may have grown, and lie elsewhere.
     """
 
-    __slots__ = ("_memory", "_store")
+    __slots__ = ("_base", "_length", "_memory", "_store")
 
     def __init__(self, store: wasmtime.Store, memory: wasmtime.Memory) -> None:
         self._store = store
         self._memory = memory
+        self._base, self._length = 0, -1
+
+    def moved(self) -> None:
+        """To be called whenever the guest has run: by each of its exports, and before anything is done in an import."""
+        self._length = -1
 
     def _at(self, ptr: int, n: int) -> int:
-        if ptr < 0 or n < 0 or ptr + n > self._memory.data_len(self._store):
+        if self._length < 0:
+            self._base = ctypes.addressof(self._memory.data_ptr(self._store).contents)
+            self._length = self._memory.data_len(self._store)
+        if ptr < 0 or n < 0 or ptr + n > self._length:
             raise InternalError(f"guest: address {ptr} with {n} bytes lies outside its memory")
-        return ctypes.addressof(self._memory.data_ptr(self._store).contents) + ptr
+        return self._base + ptr
 
     def size(self) -> int:
         """Bytes."""
