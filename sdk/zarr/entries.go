@@ -62,14 +62,20 @@ func (e entries) set(i int64, off, n uint64) {
 // fill checks stored entries, sixteen bytes each, and puts them from i on.
 // Wide ones are there already: they share memory with what is stored.
 func (e entries) fill(i int64, stored []byte, lo, hi uint64) error {
-	for ; len(stored) >= 16; stored, i = stored[16:], i+1 {
-		off, n := wideAt(stored, 0)
-		if end := off + n; off&n != empty && (off == empty || n == empty || end < off || off < lo || end > hi) {
+	var narrow []byte
+	if !e.wide {
+		narrow = e.b[8*i:]
+	}
+	for ; len(stored) >= 16; i++ {
+		off, n := binary.LittleEndian.Uint64(stored), binary.LittleEndian.Uint64(stored[8:])
+		if off&n != empty && (off < lo || off > hi || n > hi-off) { // one alone that is empty is beyond every end
 			return fault.At(fault.ErrCorrupt, "shard index", "entry "+itoa(i), int64(off),
 				"range of "+strconv.FormatUint(n, 10)+" bytes is not within "+itoa(int64(lo))+".."+itoa(int64(hi)))
 		}
-		if !e.wide {
-			e.set(i, off, n)
+		stored = stored[16:]
+		if len(narrow) >= 8 {
+			binary.LittleEndian.PutUint64(narrow, off&narrowEmpty|n<<32)
+			narrow = narrow[8:]
 		}
 	}
 	return nil
