@@ -58,7 +58,8 @@ func (x *Faults) free(h *hold) error {
 }
 
 // Store returns s as the process has it. It has the powers Putter and Lister,
-// which fail where s lacks them; others of s it hides.
+// which fail where s lacks them, and Checker, for which it reads there; others
+// of s it hides.
 func (x *Faults) Store(s storage.Store) *Store { return &Store{x, s} }
 
 // Store is a storage.Store at which things go wrong.
@@ -89,6 +90,17 @@ func (s *Store) ReadRanges(ctx context.Context, key string, rs []storage.Range, 
 		bs = nil
 	}
 	return bs, info, err
+}
+
+// Check is storage.Checker's.
+func (s *Store) Check(ctx context.Context, key string, want storage.Version) error {
+	return s.x.step(Op{Kind: Get, Name: key}, nil, func(int64) error {
+		if c, ok := s.inner.(storage.Checker); ok {
+			return c.Check(ctx, key, want)
+		}
+		_, _, err := s.inner.ReadRanges(ctx, key, []storage.Range{{}}, want)
+		return err
+	})
 }
 
 // Put is storage.Putter's.
