@@ -170,7 +170,7 @@ func (s *Store) lockFor(ctx context.Context, key string, make bool) (unlock func
 	}
 	dir := path.Dir(key)
 	if make {
-		if err := s.room(func() error { return s.root.MkdirAll(dir, 0o777) }); err != nil {
+		if err := s.mkdirs(dir); err != nil {
 			return nil, failure(key, err)
 		}
 	}
@@ -190,6 +190,34 @@ func (s *Store) lockFor(ctx context.Context, key string, make bool) (unlock func
 		s.sweep(dir)
 	}
 	return func() { lock.Close() }, nil
+}
+
+// mkdirs makes a directory and those above it, where they are missing, and has
+// them on the disk: without one of them, nothing in it is.
+func (s *Store) mkdirs(dir string) error {
+	var within []string // which names of new ones are in
+	for d := dir; d != "."; d = path.Dir(d) {
+		err := s.room(func() error {
+			_, err := s.root.Stat(d)
+			return err
+		})
+		if err == nil {
+			break
+		}
+		within = append(within, path.Dir(d))
+	}
+	if within == nil {
+		return nil
+	}
+	if err := s.room(func() error { return s.root.MkdirAll(dir, 0o777) }); err != nil {
+		return err
+	}
+	for _, d := range within {
+		if err := s.syncDir(d); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // waitLock asks for a lock again and again, a little later each time: a holder
