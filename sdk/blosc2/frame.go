@@ -137,6 +137,11 @@ func (f *frame) reading(ctx context.Context, g *grip, do func(v *view) error) er
 			return err
 		}
 		f.asked.Store(-int64(glance)) // all of it is looked at again
+		if f.where.object() {         // which is not looked at otherwise
+			if err := f.moveOn(ctx, g); err != nil {
+				return err
+			}
+		}
 		if tries == f.patience() {
 			return first(err, fault.New(fault.ErrStale, "frame", "", "it is written over faster than it can be read"))
 		}
@@ -146,6 +151,14 @@ func (f *frame) reading(ctx context.Context, g *grip, do func(v *view) error) er
 			}
 		}
 	}
+}
+
+// moveOn takes over what an object is by now.
+func (f *frame) moveOn(ctx context.Context, g *grip) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	_, err := f.resync(ctx, g)
+	return err
 }
 
 // readKnown is read for what is in memory as soon as the state is: what others

@@ -1,6 +1,7 @@
 package blosc2_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"net/http"
@@ -104,4 +105,79 @@ func TestContainersOfAServer(t *testing.T) {
 		require.Error(t, err)
 		require.NotErrorIs(t, err, fault.ErrInternal)
 	}
+}
+
+// changing is a store of one object, which is replaced by the next of its
+// states before each request.
+type changing struct {
+	states [][]byte
+	asked  int
+}
+
+func (c *changing) ReadRanges(ctx context.Context, key string, rs []storage.Range, want storage.Version) ([][]byte, storage.ObjectInfo, error) {
+	m := storage.NewMemory()
+	m.Set(key, c.states[min(c.asked, len(c.states)-1)])
+	c.asked++
+	return m.ReadRanges(ctx, key, rs, want)
+}
+
+// An object that changes from request to request, as one that grows does, is
+// followed: by Refresh, and when what is read of it belongs to no state.
+func TestObjectThatChanges(t *testing.T) {
+	ctx, fs := t.Context(), storage.NewMemoryFS(0)
+	a, err := blosc2.CreateArray(ctx, fs, "a", blosc2.Shape{Shape: []int64{0, 10}, Chunks: []int64{3, 10}, DType: "<i4"}, blosc2.Spec{}, writing)
+	require.NoError(t, err)
+	var grown, rewritten [][]byte
+	for i := range 40 {
+		require.NoError(t, a.Append(ctx, 0, counted(10 * (i + 1))[40*i:]))
+		b, err := readFile(ctx, fs, "a")
+		require.NoError(t, err)
+		grown = append(grown, b)
+		if b, err = blosc2.Bytes(ctx, a); i%2 == 0 { // nothing is where it was
+			require.NoError(t, err)
+			rewritten = append(rewritten, b)
+		}
+	}
+	require.NoError(t, a.Close())
+	all := counted(400)
+	for name, states := range map[string][][]byte{"grows": grown, "is rewritten": rewritten} {
+		t.Run(name, func(t *testing.T) {
+			s := &changing{states: states[:1]}
+			c, err := blosc2.OpenObject(ctx, s, "a", blosc2.Options{})
+			require.NoError(t, err)
+			b := c.(*blosc2.NDArray)
+			s.asked, s.states = 0, states
+			for s.asked < len(states) {
+				before := b.Shape().Shape[0]
+				_, err := b.Refresh(ctx)
+				require.NoError(t, err)
+				n := b.Shape().Shape[0]
+				require.GreaterOrEqual(t, n, before)
+				got, err := b.Slice(ctx, []blosc2.Span{{Stop: n}, {Stop: 10}}, nil)
+				require.NoError(t, err)
+				require.Equal(t, all[:40*n], got)
+			}
+			_, err = b.Refresh(ctx)
+			require.NoError(t, err)
+			got, err := b.Slice(ctx, nil, nil)
+			require.NoError(t, err)
+			require.True(t, bytes.Equal(all[:len(got)], got))
+			require.NoError(t, b.Close())
+		})
+	}
+}
+
+func readFile(ctx context.Context, fs storage.FS, name string) ([]byte, error) {
+	f, err := fs.Open(ctx, name, storage.OpenRead)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	b := make([]byte, info.Size)
+	_, err = f.ReadAt(b, 0)
+	return b, err
 }

@@ -36,6 +36,10 @@ const (
 	chunkSuffix = ".chunk"         // of a chunk
 )
 
+// object reports whether the frame is all of an object of a store, which may be
+// another one next time.
+func (p *place) object() bool { return p.file != nil && p.size < 0 && !p.pinned }
+
 func (p *place) main() string {
 	if p.sparse {
 		return join(p.name, chunksFile)

@@ -18,6 +18,7 @@ import (
 
 const (
 	patience = 200                   // tries until what a writer is at is taken for damage
+	requests = 25                    // the same of an object of a store, where each is a few requests
 	pause    = time.Millisecond      // between them
 	settling = 20 * time.Millisecond // until a file that was written to shows whether it was again
 	renaming = 100 * time.Millisecond
@@ -288,6 +289,9 @@ func (f *frame) patiently(ctx context.Context, do func() error) error {
 // patience is how often a state is tried. Where nobody can wait it makes little
 // sense.
 func (f *frame) patience() int {
+	if f.where.object() {
+		return requests
+	}
 	if f.clock == nil {
 		return patience / 4
 	}
@@ -295,11 +299,12 @@ func (f *frame) patience() int {
 }
 
 // restless reports whether the file was written to so lately that somebody may
-// be at it.
+// be at it. Of an object nobody tells when it was; but one that was whole once
+// is more likely in the middle of something than damaged.
 func (f *frame) restless() bool {
 	l := f.seen.Load()
 	if l == nil || f.where.file != nil {
-		return false
+		return f.where.object() && f.view != nil
 	}
 	info, err := f.where.fs.Stat(context.Background(), f.where.main())
 	return errors.Is(err, fault.ErrNotFound) || err == nil && time.Since(info.ModTime) < patience*pause

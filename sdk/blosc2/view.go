@@ -50,6 +50,12 @@ func load(ctx context.Context, where *place, f source, l Limits) (*view, error) 
 	if err := r.fetch(0, 0, min(extent, endBytes)); err != nil {
 		return nil, err
 	}
+	if h, err := ParseHeader(r.parts[0].b); err == nil && h.FrameLen > extent { // it may have grown in between
+		if extent, err = where.extent(f); err != nil {
+			return nil, err
+		}
+		r.r = io.NewSectionReader(f, where.off, extent)
+	}
 	return parse(ctx, where, f, r, extent, l)
 }
 
