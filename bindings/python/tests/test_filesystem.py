@@ -14,7 +14,7 @@ from test_scratch import stacks  # noqa: F401
 
 from gridhold import ExistsError, NoSpaceError
 from gridhold._errors import wrapped
-from gridhold._files import FileSystem
+from gridhold._filesystem import FileSystem
 
 LIMITED = """
 import resource, sys

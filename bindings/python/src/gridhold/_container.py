@@ -13,7 +13,7 @@ from urllib.parse import unquote, urlsplit
 
 from . import _abi
 from ._errors import ClosedError, InvalidError, LockedError, StaleError
-from ._files import FileSystem
+from ._filesystem import FileSystem
 from ._guest import Done, Guest
 from ._handle import Handle
 from ._lent import Lent

@@ -14,7 +14,7 @@ from . import _container as c
 from . import _msgpack
 from ._container import Container
 from ._errors import InvalidError, NotFoundError, UnsupportedError
-from ._files import FileSystem
+from ._filesystem import FileSystem
 from ._frames import _bytes_of
 from ._ndarray import NDArray
 from ._runtime import DEFAULT_MEMORY, Runtime

@@ -1,37 +1,20 @@
-"""A directory as a file system that is lent to a guest, and the files that a guest has open.
+"""The files that a guest has open, and what it asks of file systems.
 
-No name and no symbolic link leads out of the directory. All of it answers at
-once, also in an event loop: a local disk is waited for.
+All of it answers at once, also in an event loop: a local disk is waited for.
 """
 
 from __future__ import annotations
 
 import contextlib
 import ctypes
-import errno
 import importlib
-import itertools
 import os
 import stat
-import sys
-from collections.abc import Iterator
 from typing import Any
 
 from . import _abi
-from ._beneath import closing, open_beneath
-from ._errors import (
-    UNSUPPORTED,
-    ClosedError,
-    ExistsError,
-    InvalidError,
-    IOFailedError,
-    LockedError,
-    NotAllowedError,
-    ReadOnlyError,
-    UnsupportedError,
-    from_number,
-    number_of,
-)
+from ._errors import UNSUPPORTED, ClosedError, InvalidError, LockedError, ReadOnlyError
+from ._filesystem import WRITE, FileSystem, failed, libc, told
 from ._locks import FileLock, system_locks
 from ._memory import Memory
 
@@ -39,97 +22,9 @@ google_crc32c: Any = None
 with contextlib.suppress(ImportError):  # the guest copies by itself then
     google_crc32c = importlib.import_module("google_crc32c")
 
-_READ, _WRITE, _CREATE, _EXCLUSIVE, _TRUNCATE = 1, 2, 4, 8, 16
 _COPIED_AT_ONCE = 1 << 20
-_RENAME_NOREPLACE = 1
 _FALLOC_KEEP_SIZE, _FALLOC_PUNCH_HOLE = 1, 2
 _MOST = (1 << 63) - 1
-_serial = itertools.count(1)
-
-
-class FileSystem:
-    """The directory that a container lies in. The guest reaches nothing else."""
-
-    def __init__(self, directory: str) -> None:
-        self.id = next(_serial) & 0xFFFFFFFF
-        self.path = directory
-        with _told(directory):
-            self._root = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-
-    def __del__(self) -> None:
-        root, self._root = getattr(self, "_root", -1), -1
-        if root >= 0:
-            os.close(root)
-
-    def open(self, name: str, flags: int) -> int:
-        """A descriptor of a regular file."""
-        how = os.O_RDWR if flags & (_WRITE | _TRUNCATE) else os.O_RDONLY
-        how |= (os.O_CREAT if flags & _CREATE else 0) | (os.O_EXCL if flags & _EXCLUSIVE else 0) | (os.O_TRUNC if flags & _TRUNCATE else 0)
-        with _told(name):
-            fd = open_beneath(self._root, _checked(name), how)
-        if not stat.S_ISREG(os.fstat(fd).st_mode):
-            os.close(fd)
-            raise IOFailedError(f"file: {name}: is not a regular file", item=name)
-        return fd
-
-    def stat(self, name: str) -> os.stat_result:
-        with _told(name), closing(open_beneath(self._root, name and _checked(name))) as fd:
-            return os.fstat(fd)
-
-    def names(self, name: str) -> list[str]:
-        with _told(name), closing(open_beneath(self._root, name and _checked(name), directory=True)) as fd, os.scandir(fd) as entries:
-            found = []
-            for e in entries:
-                with contextlib.suppress(OSError, NotAllowedError):  # it is not to be opened, so it is not there
-                    mode = self._mode(f"{name}/{e.name}" if name else e.name)
-                    if stat.S_ISDIR(mode):
-                        found.append(e.name + "/")
-                    elif stat.S_ISREG(mode):
-                        found.append(e.name)
-            return sorted(found)
-
-    def _mode(self, name: str) -> int:
-        with closing(open_beneath(self._root, name)) as fd:
-            return os.fstat(fd).st_mode
-
-    @contextlib.contextmanager
-    def _parent(self, name: str) -> Iterator[tuple[int, str]]:
-        above, _, last = _checked(name).rpartition("/")
-        with _told(name), closing(open_beneath(self._root, above, directory=True)) as fd:
-            yield fd, last
-
-    def rename(self, name: str, to: str, replace: bool) -> None:
-        with self._parent(name) as (fd, last), self._parent(to) as (to_fd, to_last):
-            if replace:
-                with contextlib.suppress(FileNotFoundError):  # POSIX would replace one that is empty
-                    if stat.S_ISDIR(os.stat(to_last, dir_fd=to_fd, follow_symlinks=False).st_mode):
-                        raise ExistsError(f"file: {to}: is a directory", item=to)
-                os.rename(last, to_last, src_dir_fd=fd, dst_dir_fd=to_fd)
-            elif not _rename_no_replace(fd, last, to_fd, to_last):
-                os.link(last, to_last, src_dir_fd=fd, dst_dir_fd=to_fd, follow_symlinks=False)
-                os.unlink(last, dir_fd=fd)
-
-    def remove(self, name: str) -> None:
-        with self._parent(name) as (fd, last):
-            try:
-                os.unlink(last, dir_fd=fd)
-            except (IsADirectoryError, PermissionError):
-                if not stat.S_ISDIR(os.stat(last, dir_fd=fd, follow_symlinks=False).st_mode):
-                    raise
-                os.rmdir(last, dir_fd=fd)
-
-    def mkdir(self, name: str) -> None:
-        with self._parent(name) as (fd, last):
-            os.mkdir(last, dir_fd=fd)
-
-    def sync(self, name: str) -> None:
-        with _told(name), closing(open_beneath(self._root, name and _checked(name), directory=True)) as fd:
-            os.fsync(fd)
-
-    def free(self, name: str) -> int:
-        with _told(name), closing(open_beneath(self._root, name and _checked(name))) as fd:
-            s = os.fstatvfs(fd)
-            return s.f_bavail * s.f_frsize
 
 
 class _Open:
@@ -196,7 +91,7 @@ class Files:
 
     def open(self, memory: Memory, token: int, req: int, into: int) -> int:
         fs, flags, name, _, _, _ = self._path(memory, req)
-        f = _Open(fs.open(name, flags), name, bool(flags & _WRITE))
+        f = _Open(fs.open(name, flags), name, bool(flags & WRITE))
         self._last += 1
         self._open[self._last] = f
         memory.write(into, _abi.stat_number(self._last))
@@ -247,7 +142,7 @@ class Files:
 
     def read_at(self, memory: Memory, token: int, file: int, lo: int, hi: int, ptr: int, n: int) -> int:
         f = self._file(file)
-        with _told(f.name):
+        with told(f.name):
             window, done = memory.window(ptr, n), 0
             while done < n:
                 k = os.preadv(f.fd, [window[done:]], _off(lo, hi) + done)
@@ -258,7 +153,7 @@ class Files:
 
     def write_at(self, memory: Memory, token: int, file: int, lo: int, hi: int, ptr: int, n: int) -> int:
         f = self._file(file, write=True)
-        with _told(f.name):
+        with told(f.name):
             window, done = memory.window(ptr, n), 0
             while done < n:
                 done += os.pwrite(f.fd, window[done:], _off(lo, hi) + done)
@@ -266,20 +161,20 @@ class Files:
 
     def truncate(self, memory: Memory, token: int, file: int, lo: int, hi: int) -> int:
         f = self._file(file, write=True)
-        with _told(f.name):
+        with told(f.name):
             os.ftruncate(f.fd, _off(lo, hi))
         return 0
 
     def sync(self, memory: Memory, token: int, file: int) -> int:
         f = self._file(file)
-        with _told(f.name):
+        with told(f.name):
             os.fsync(f.fd)
         return 0
 
     def close(self, memory: Memory, token: int, file: int) -> int:
         f = self._file(file)
         del self._open[file]
-        with _told(f.name):
+        with told(f.name):
             os.close(f.fd)
         return 0
 
@@ -301,19 +196,19 @@ class Files:
         if not hasattr(os, "posix_fallocate"):
             return UNSUPPORTED
         if n:
-            with _told(f.name):
+            with told(f.name):
                 os.posix_fallocate(f.fd, _off(lo, hi), n)
         return 0
 
     def punch(self, memory: Memory, token: int, file: int, lo: int, hi: int, n_lo: int, n_hi: int) -> int:
         f, n = self._file(file, write=True), _off(n_lo, n_hi)
-        punch = getattr(_libc, "fallocate64", None) or getattr(_libc, "fallocate", None)
+        punch = getattr(libc, "fallocate64", None) or getattr(libc, "fallocate", None)
         if punch is None:
             return UNSUPPORTED
         if n:
             mode = _FALLOC_KEEP_SIZE | _FALLOC_PUNCH_HOLE
             if punch(f.fd, mode, ctypes.c_int64(_off(lo, hi)), ctypes.c_int64(n)):
-                raise _failed(f.name, OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno())))
+                raise failed(f.name, OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno())))
         return 0
 
     def lock_range(self, memory: Memory, token: int, file: int, lo: int, hi: int, mode: int) -> int:
@@ -322,7 +217,7 @@ class Files:
             return UNSUPPORTED
         if (off in f.locks) != (mode == 0):
             raise LockedError(f"file: {f.name}: locked by the same open file", item=f.name, offset=off)
-        with _told(f.name):
+        with told(f.name):
             if mode == 0:
                 system_locks.give_byte(f.fd, off)
             elif not system_locks.take_byte(f.fd, off, mode == 2):
@@ -336,7 +231,7 @@ class Files:
         off, from_off, n, to, source = _abi.COPY.unpack(memory.read(req, _abi.COPY.size))
         f, src = self._file(to, write=True), self._file(source)
         done, crc = 0, 0
-        with _told(f.name):
+        with told(f.name):
             while done < n:
                 part = os.pread(src.fd, min(n - done, _COPIED_AT_ONCE), from_off + done)
                 if not part:
@@ -368,49 +263,3 @@ def _packed(s: os.stat_result) -> bytes:
     return _abi.STAT.pack(
         s.st_size, s.st_mtime_ns, s.st_ctime_ns, allocated, s.st_dev & mask, s.st_ino & mask, s.st_nlink, kind, 0
     )
-
-
-def _checked(name: str) -> str:
-    """Names are those of keys: no empty part, none that points elsewhere."""
-    if not name or "\0" in name or any(part in ("", ".", "..") for part in name.split("/")):
-        raise InvalidError(f"file: {name!r}: not a name", item=name)
-    return name
-
-
-def _failed(name: str, e: OSError) -> Exception:
-    number = ReadOnlyError.number if e.errno == errno.EROFS else number_of(e)
-    if e.errno == errno.EOPNOTSUPP:
-        number = UnsupportedError.number
-    if e.errno == errno.ENOTEMPTY:
-        number = ExistsError.number
-    return from_number(number, f"file: {name}: {(e.strerror or str(e)).lower()}", item=name)
-
-
-class _told:
-    """Turns errors of the system into ours, which name the file."""
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: Any, e: BaseException | None, trace: Any) -> None:
-        if isinstance(e, OSError) and not hasattr(e, "number"):
-            raise _failed(self._name, e) from None
-
-
-_libc = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
-
-
-def _rename_no_replace(fd: int, name: str, to_fd: int, to: str) -> bool:
-    """False where the system cannot do it in one step."""
-    rename = getattr(_libc, "renameat2", None)
-    if rename is None:
-        return False
-    if rename(fd, os.fsencode(name), to_fd, os.fsencode(to), _RENAME_NOREPLACE) == 0:
-        return True
-    number = ctypes.get_errno()
-    if number in (errno.ENOSYS, errno.EINVAL):
-        return False
-    raise OSError(number, os.strerror(number))

@@ -16,7 +16,7 @@ import numpy as np
 from . import _abi
 from ._container import local_path
 from ._errors import ClosedError, InvalidError, NotAllowedError, OutOfRangeError, from_number
-from ._files import FileSystem
+from ._filesystem import FileSystem
 from ._guest import Done, Guest
 from ._handle import Handle
 from ._http import HTTPStore

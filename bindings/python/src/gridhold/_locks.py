@@ -23,7 +23,8 @@ from ._flock import locks_of
 from ._imports import Job
 
 if TYPE_CHECKING:
-    from ._files import Files, FileSystem
+    from ._files import Files
+    from ._filesystem import FileSystem
     from ._memory import Memory
     from ._runtime import Runtime
 

@@ -17,7 +17,7 @@ from . import _fork
 from ._errors import Error, InternalError, InvalidError
 from ._guest import Done, Guest, Retired
 from ._http import Request, Response
-from ._files import FileSystem
+from ._filesystem import FileSystem
 from ._imports import Job
 from ._lent import Lent
 from ._store import Answer, Range, Store

@@ -15,7 +15,7 @@ import numpy as np
 
 from . import _abi, _fork, _providers
 from ._errors import ClosedError, InvalidError, OutOfRangeError
-from ._files import FileSystem
+from ._filesystem import FileSystem
 from ._guest import Guest
 from ._handle import Handle
 from ._images import image_dtype

@@ -21,10 +21,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from ._abi import Places
-from ._array import DescribedArray, DescribedGroup, IndexPack, Indices, Selector, Source, cache_core, check_memory, opening
+from ._array import IndexPack, Indices, Selector, Source, cache_core, check_memory, opening
 from ._cache import CacheCore
 from ._core import ArrayCore, open_node
 from ._creating import opening_container
+from ._described import DescribedArray, DescribedGroup
 from ._errors import InvalidError
 from ._loop import loop_runtime
 from ._node import Opening

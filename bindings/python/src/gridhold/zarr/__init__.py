@@ -21,8 +21,9 @@ from typing import Any
 import numpy as np
 
 from .. import _abi, _array, aio
-from .._array import DescribedArray, DescribedGroup, ShardCache, Source
+from .._array import ShardCache, Source
 from .._core import ArrayCore, open_node
+from .._described import DescribedArray, DescribedGroup
 from .._errors import InvalidError, NotFoundError, OutOfRangeError, UnsupportedError
 from .._guest import Guest
 from .._loop import loop_runtime
