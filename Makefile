@@ -6,7 +6,7 @@ TIME   ?= 30s
 export PYTHON
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-go race check cross wasm wasm-verify test-wasm test-js viewer test-viewer test-python fuzz sharing bench bench-quick bench-go peers proof clean
+.PHONY: help demo test test-go race check cross wasm wasm-verify test-wasm test-js viewer test-viewer test-python fuzz mutants torture soak sharing bench bench-quick bench-go peers lock proof clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -53,6 +53,15 @@ test-python: ## make .venv and test bindings/python
 fuzz: ## run every fuzz test for TIME=30s
 	@scripts/fuzz.sh $(TIME)
 
+mutants: ## damaged files, read here and by the libraries that made them
+	@REQUIRE_PEERS=1 GRIDHOLD_MUTANTS='{"rounds": 20, "seed": 7}' GRIDHOLD_PROOF=$(CURDIR)/docs/proof/mutants.json go test -count=1 -timeout 60m -run '^TestMutants' ./internal/interop
+
+torture: ## processes that share containers, killed at random, for TIME
+	@REQUIRE_PEERS=1 GRIDHOLD_TORTURE=$(TIME) GRIDHOLD_PROOF=$(CURDIR)/docs/proof/torture.json go test -count=1 -timeout 24h -v -run '^TestTorture$$' ./internal/interop
+
+soak: ## servers under good, slow and malformed clients, for TIME
+	@GRIDHOLD_SOAK=$(TIME) GRIDHOLD_PROOF=$(CURDIR)/docs/proof/soak.json go test -count=1 -timeout 24h -v -run '^TestSoak' ./internal/soak
+
 sharing: ## the tests of shared containers, as often as it takes to be sure (10 minutes)
 	@REQUIRE_PEERS=1 GRIDHOLD_SHARING=whole go test -count=1 -timeout 30m -run '^TestSharing' ./internal/interop
 
@@ -67,6 +76,9 @@ bench-go: ## Go's own benchmarks of the hot paths; BASE=rev compares with anothe
 
 peers: ## install the other Zarr libraries, which internal/interop tests against
 	@scripts/peers.sh
+
+lock: ## pin what the Python requirements need in turn, with digests
+	@scripts/lock.sh
 
 proof: ## make docs/proof.md of what long runs counted
 	@go test -count=1 -run '^TestPage$$' ./internal/proof -update

@@ -31,9 +31,13 @@ func TestPins(t *testing.T) {
 		}
 		switch {
 		case strings.HasPrefix(base, "requirements") && strings.HasSuffix(base, ".txt"):
+			lock, err := os.ReadFile("../../" + strings.TrimSuffix(name, ".txt") + ".lock")
+			require.NoError(t, err, "make lock")
 			for line := range strings.Lines(read()) {
 				if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
 					require.Regexp(t, requirement, line, name)
+					pin, _, _ := strings.Cut(strings.ReplaceAll(line, "_", "-"), " ")
+					require.Contains(t, "\n"+string(lock), "\n"+pin+" ", "make lock")
 					seen++
 				}
 			}
