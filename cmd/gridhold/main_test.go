@@ -121,7 +121,7 @@ func (r result) succeeds(t *testing.T) []byte {
 func TestPanicIsOneLine(t *testing.T) {
 	var stderr bytes.Buffer
 	require.Equal(t, statusFailed, guard(&stderr, func() error { panic("a\nb") }))
-	require.Equal(t, "gridhold: gridhold: panic: a b: internal fault\n", stderr.String())
+	require.Equal(t, `gridhold: gridhold: panic: a\nb: internal fault`+"\n", stderr.String())
 }
 
 func TestUsage(t *testing.T) {
