@@ -29,10 +29,14 @@ func eachPart(ref shardRef, lo, hi []int64, out view, f func(part) error) error 
 		total *= count[i]
 	}
 	idx, at := make([]int64, axes), make([]int64, axes)
+	var edges []int64 // of several parts
 	for k := range total {
 		unravel(k, count, idx)
-		edges := make([]int64, 2*axes)
-		p := part{lo: edges[:axes:axes], hi: edges[axes:]}
+		if len(edges) == 0 {
+			edges = make([]int64, min(64, total-k)*int64(2*axes))
+		}
+		p := part{lo: edges[:axes:axes], hi: edges[axes : 2*axes : 2*axes]}
+		edges = edges[2*axes:]
 		for i := range idx {
 			idx[i] += first[i]
 			origin := idx[i] * sub[i]
@@ -47,6 +51,10 @@ func eachPart(ref shardRef, lo, hi []int64, out view, f func(part) error) error 
 	}
 	return nil
 }
+
+// fewBytes of elements are decoded sooner than a goroutine begins with half of
+// them.
+const fewBytes = 64 << 10
 
 // maxBatch is how many stored bytes of one shard are in memory at once,
 // unless one subchunk has more.
@@ -101,8 +109,12 @@ func (r reader) decodeParts(ctx context.Context, ref shardRef, parts []part) err
 		return err
 	}
 	// Runs of subchunks, so that a goroutine costs little beside its work.
-	run := max(1, min(16, len(parts)/(2*runtime.GOMAXPROCS(0))))
-	return parallel((len(parts)+run-1)/run, runtime.GOMAXPROCS(0), func(k int) error {
+	width := runtime.GOMAXPROCS(0)
+	if s.inner.size(s.sub)*int64(len(parts)) < fewBytes {
+		width = 1
+	}
+	run := max(1, min(16, len(parts)/(2*width)))
+	return parallel((len(parts)+run-1)/run, width, func(k int) error {
 		for i := k * run; i < min((k+1)*run, len(parts)); i++ {
 			p := parts[order[i]]
 			if err := r.decodeInto(ctx, s.inner, stored[i], s.sub, p.lo, p.hi, p.out); err != nil {
@@ -163,25 +175,33 @@ func parallel(n, width int, f func(int) error) error {
 		failed.Store(true)
 		once.Do(func() { first = err })
 	}
-	var wg sync.WaitGroup
-	wg.Add(width)
-	for range width {
-		fault.Go(func() {
-			for !failed.Load() {
-				i := int(next.Add(1)) - 1
-				if i >= n {
-					break
-				}
-				if err := f(i); err != nil {
-					fail(err)
-				}
+	work := func() {
+		for !failed.Load() {
+			i := int(next.Add(1)) - 1
+			if i >= n {
+				break
 			}
+			if err := f(i); err != nil {
+				fail(err)
+			}
+		}
+	}
+	var wg sync.WaitGroup
+	wg.Add(width - 1)
+	defer func() { // also if f panics here: the others write to the caller's memory
+		failed.Store(true)
+		wg.Wait()
+	}()
+	for range width - 1 {
+		fault.Go(func() {
+			work()
 			wg.Done()
 		}, func(err error) {
 			fail(err)
 			wg.Done()
 		})
 	}
+	work()
 	wg.Wait()
 	return first
 }

@@ -222,7 +222,12 @@ func (r reader) decodeInto(ctx context.Context, c *chain, b []byte, shape, lo, h
 	if err != nil {
 		return err
 	}
-	copyBox(out, cOrder(b, shape, item).at(lo), extent(lo, hi), item)
+	var few [2 * fewAxes]int64
+	n := few[:0:fewAxes]
+	for i := range lo {
+		n = append(n, hi[i]-lo[i])
+	}
+	copyBox(out, view{buf: b, stride: cStrides(few[fewAxes:fewAxes], shape, item)}.at(lo), n, item)
 	return nil
 }
 

@@ -8,15 +8,22 @@ type view struct {
 	stride []int64
 }
 
+// fewAxes is how many axes have room on the stack, where it matters.
+const fewAxes = 8
+
 // cOrder is a view of a whole buffer in C order.
 func cOrder(buf []byte, shape []int64, item int64) view {
-	s := make([]int64, len(shape))
+	return view{buf: buf, stride: cStrides(make([]int64, 0, len(shape)), shape, item)}
+}
+
+// cStrides appends the strides of C order.
+func cStrides(s, shape []int64, item int64) []int64 {
+	s = append(s, shape...)
 	step := item
 	for i := len(shape) - 1; i >= 0; i-- {
-		s[i] = step
-		step *= shape[i]
+		s[i], step = step, step*shape[i]
 	}
-	return view{buf: buf, stride: s}
+	return s
 }
 
 // at is the same view with its first element moved to idx.
@@ -52,7 +59,11 @@ func copyBox(dst, src view, n []int64, item int64) {
 		return
 	}
 	last := axes - 1
-	idx := make([]int64, last)
+	var few [fewAxes]int64
+	idx := few[:min(last, fewAxes)]
+	if last > fewAxes {
+		idx = make([]int64, last)
+	}
 	for {
 		copyRuns(dst, src, n[last], dst.stride[last], src.stride[last], run)
 		axis := last - 1
