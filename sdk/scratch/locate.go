@@ -22,8 +22,8 @@ type Place struct {
 // that is not there now, that is not held, or of a scratch in memory: ReadImages
 // reads it. Checksums were looked at, as Options.Verify says, when it returns.
 //
-// Errors: ErrInvalid for a name that the scratch does not know; ErrCancelled;
-// ErrClosed.
+// Errors: ErrInvalid for a name that the scratch does not know; ErrCancelled,
+// unless it needs no look at the file; ErrClosed.
 func (s *ImageScratch) Locate(ctx context.Context, name string, index int64) (at Place, ok bool, err error) {
 	if s.closed.Load() {
 		return at, false, fault.New(fault.ErrClosed, "scratch", s.name, "")
@@ -41,17 +41,17 @@ func (s *ImageScratch) Locate(ctx context.Context, name string, index int64) (at
 		return at, false, err
 	}
 	defer s.release()
-	if err := storage.Ended(ctx, name); err != nil {
-		return at, false, err
-	}
 	if s.o.Revalidate > 0 {
 		if err := s.revalidate(ctx, k); err != nil {
 			return at, false, err
 		}
 	}
 	r, size := k.runAt(pos), k.imageBytes()
-	at, ok, err = shelf.locate(r)
+	at, ok, err = shelf.locate(ctx, r)
 	if err != nil {
+		if ended := storage.Ended(ctx, name); ended != nil {
+			return at, false, ended
+		}
 		s.count.unreadable.Add(1)
 		return at, false, nil
 	}
@@ -66,7 +66,9 @@ func (s *ImageScratch) Locate(ctx context.Context, name string, index int64) (at
 // locate returns where a run lies that is there, once its checksum was looked
 // at. Of one that was seen before the words of then do: whoever copies it looks
 // whether they stand.
-func (s *fileShelf) locate(r run) (at Place, ok bool, err error) {
+// The context is asked only where there is something to wait for: in a guest
+// that is a call of the host.
+func (s *fileShelf) locate(ctx context.Context, r run) (at Place, ok bool, err error) {
 	place := func(key, run uint64) Place {
 		return Place{Off: s.dataAt(r.off), KeyAt: s.stampAt(r.key.place), RunAt: s.wordAt(r.n), KeyWord: key, RunWord: run}
 	}
@@ -74,6 +76,9 @@ func (s *fileShelf) locate(r run) (at Place, ok bool, err error) {
 		known, w := s.known[r.key.place].Load(), s.verified[r.n].Load()
 		if w != 0 && known != nil && s.o.Verify != VerifyAlways && s.holds(r, known, word(w)) {
 			return place(uint64(known.word), w), true, nil
+		}
+		if err := storage.Ended(ctx, s.name); err != nil {
+			return at, false, err
 		}
 		before, _, err := s.between(nil, r, 0)
 		if err != nil {
