@@ -173,6 +173,27 @@ test('a sequence and stores', async () => {
   await s.close();
 });
 
+test('metadata of the nodes of a tree', async () => {
+  const name = join(dir, 'nodes.b2d');
+  const tree = await gh.createStore(containerFile(name), { kind: 'treestore' });
+  const frame = await gh.createSChunk(containerFile(join(dir, 'node.b2frame')), { data: new Uint8Array(10) });
+  await tree.put('/a/b', frame);
+  await tree.setVlmeta('/a', 'unit', 'm');
+  await tree.setVlmeta('/a/', 'scale', [1, 2.5, { deep: null }]);
+  await tree.setVlmeta('/', 'title', 'all');
+  await tree.setVlmeta('/a', 'unit', 'km');
+  equal(await tree.getVlmeta('/a'), { unit: 'km', scale: [1, 2.5, { deep: null }] });
+  await tree.deleteVlmeta('/a', 'scale');
+  await rejects(tree.deleteVlmeta('/a', 'scale'), lib.NotFoundError);
+  await tree.close();
+  const again = await gh.openContainer(containerFile(name));
+  equal([await again.getVlmeta('/a'), await again.getVlmeta(), await again.getVlmeta('/a/b')], [{ unit: 'km' }, { title: 'all' }, {}]);
+  equal(await again.keys(), ['/a', '/a/b']);
+  await rejects(again.setVlmeta('/a', 'unit', 'mm'), lib.ReadOnlyError);
+  await again.close();
+  await frame.close();
+});
+
 test('no name and no link leads out', async () => {
   mkdirSync(join(dir, 'in'));
   const secret = await gh.createArray(containerFile(join(dir, 'secret.b2nd')), { shape: [1], dtype: 'uint8' });
