@@ -87,6 +87,10 @@ func (d *draft) resize(ctx context.Context, shape []int64) (next Shape, err erro
 	if _, ok := find(d.meta, shapeLayer); !ok {
 		return next, fault.New(fault.ErrUnsupported, "resize", "", "an array of before Blosc2 had arrays")
 	}
+	// Of an array without chunks nobody has looked whether the header agrees.
+	if err := next.fits(&d.Header, int64(len(d.entries))); err != nil {
+		return next, err
+	}
 	return next, d.setMeta(shapeLayer, next.append(nil))
 }
 
