@@ -43,13 +43,13 @@ func bloscLZPart(n, level int) (part, table int) {
 	return n, bloscLZTable
 }
 
-// appendBloscLZ appends src as BloscLZ: src itself where that does not pay.
-// Like the C library it first tries a part of src from the end on; that of
-// Blosc 1, which old asks for, is easier to please.
-func appendBloscLZ(dst, src []byte, level int, old bool) []byte {
+// appendBloscLZ appends src as BloscLZ; ok is false where that does not pay,
+// and dst is as it was. Like the C library it first glances at a part of src
+// from the end on; that of Blosc 1, which old asks for, is easier to please.
+func appendBloscLZ(dst, src []byte, level int, old bool) (_ []byte, ok bool) {
 	head := len(dst)
 	if len(src) < bloscLZLeast {
-		return append(dst, src...)
+		return dst, false
 	}
 	whole := bloscLZTables.Get().(*[bloscLZTable]int32)
 	defer bloscLZTables.Put(whole)
@@ -58,14 +58,13 @@ func appendBloscLZ(dst, src []byte, level int, old bool) []byte {
 	if old {
 		part, s.least = len(src)/4, bloscLZOld
 	}
-	probe := src[len(src)-part:]
-	if probe = probe[:min(len(probe), size)]; len(probe) > bloscLZTail {
-		dst = s.append(dst, probe)
-		if float64(len(probe)) < bloscLZRatios[level]*float64(len(dst)-head) {
-			return append(dst[:head], src...)
+	glance := src[len(src)-part:]
+	if glance = glance[:min(len(glance), size)]; len(glance) > bloscLZTail {
+		if float64(len(glance)) < bloscLZRatios[level]*float64(s.packed(glance)) {
+			return dst, false
 		}
 	}
-	dst = s.append(dst[:head], src)
+	dst = s.append(dst, src)
 	if n := len(dst) - head; n < len(src)/bloscLZTiny {
 		s.early = true
 		dst = s.append(dst, src)
@@ -74,7 +73,7 @@ func appendBloscLZ(dst, src []byte, level int, old bool) []byte {
 		}
 		dst = dst[:head+n]
 	}
-	return dst
+	return dst, len(dst)-head < len(src)
 }
 
 // bloscLZScan is a greedy search with one table of positions by hash.
@@ -102,6 +101,52 @@ func (s *bloscLZScan) match(src []byte, at, seen int) int {
 		return 0
 	}
 	return n
+}
+
+// packed is about how many bytes append would append for src: it does not ask
+// whether the end of a match begins a better one.
+func (s *bloscLZScan) packed(src []byte) int {
+	t, shift := s.table, uint(32-bits.Len(uint(s.size-1)))
+	clear(t[:s.size])
+	n, from := 0, 0
+	at := min(4, len(src))
+	for limit := len(src) - bloscLZTail; at < limit; {
+		word := binary.LittleEndian.Uint32(src[at:])
+		h := bloscLZHash(word, shift)
+		seen := int(t[h])
+		t[h] = int32(at)
+		if binary.LittleEndian.Uint32(src[seen:]) != word {
+			at++
+			continue
+		}
+		same := s.match(src, at, seen)
+		if same == 0 {
+			at++
+			continue
+		}
+		n += literalsSize(at-from) + matchSize(at-seen, same)
+		at += same
+		from = at
+		if same > bloscLZWide && at < limit {
+			t[bloscLZHash(binary.LittleEndian.Uint32(src[at-2:]), shift)] = int32(at - 2)
+		}
+	}
+	return n + literalsSize(len(src)-from)
+}
+
+// literalsSize is how many bytes appendLiterals appends for n.
+func literalsSize(n int) int { return n + (n+bloscLZRun-1)/bloscLZRun }
+
+// matchSize is how many bytes appendMatch appends.
+func matchSize(distance, n int) int {
+	size := 2
+	if n >= bloscLZMin+6 {
+		size += 1 + (n-bloscLZMin-6)/255
+	}
+	if distance > bloscLZNear {
+		size += 2
+	}
+	return size
 }
 
 // append appends src as BloscLZ.

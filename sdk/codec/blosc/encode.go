@@ -102,11 +102,8 @@ func EncodeBlocks(dst []byte, blocks [][]byte, p Params) ([]byte, error) {
 	for i, b := range blocks {
 		binary.LittleEndian.PutUint32(out[starts+4*i:], uint32(len(out)-head))
 		out = binary.LittleEndian.AppendUint32(out, uint32(len(b)))
-		body := len(out)
 		filtered := e.filter(b, 1, e.s)
-		if out = e.pack(out, filtered, e.s); len(out)-body >= len(b) {
-			out = append(out[:body], filtered...)
-		}
+		out = e.pack(out, filtered, e.s)
 		if len(out)-head > 1<<31-1 {
 			return nil, fault.New(fault.ErrLimit, "blosc", "", "the chunk has more than 2 GiB")
 		}
@@ -324,9 +321,7 @@ func (e *encoder) stream(out, b []byte, s *scratch) (_ []byte, zero bool) {
 	}
 	at := len(out)
 	out = append(out, 0, 0, 0, 0)
-	if out = e.pack(out, b, s); len(out)-at-4 >= len(b) {
-		out = append(out[:at+4], b...)
-	}
+	out = e.pack(out, b, s)
 	binary.LittleEndian.PutUint32(out[at:], uint32(len(out)-at-4))
 	return out, false
 }

@@ -5,12 +5,26 @@ import (
 	"github.com/gridhold/gridhold/sdk/codec/internal/zstd"
 )
 
-// pack appends b, packed with the chunk's codec; as many bytes as b has, or
-// more, say that it did not get smaller.
+// pack appends b, packed with the chunk's codec, or as it is where it does not
+// get smaller.
 func (e *encoder) pack(dst, b []byte, s *scratch) []byte {
+	head := len(dst)
+	out, smaller := dst, false
+	if e.p.Codec == BloscLZ {
+		out, smaller = appendBloscLZ(dst, b, e.p.Level, e.header == HeaderSize)
+	} else {
+		out = e.packBy(dst, b, s)
+		smaller = len(out)-head < len(b)
+	}
+	if !smaller {
+		return append(out[:head], b...)
+	}
+	return out
+}
+
+// packBy is pack for what it is to be packed in any case.
+func (e *encoder) packBy(dst, b []byte, s *scratch) []byte {
 	switch e.p.Codec {
-	case BloscLZ:
-		return appendBloscLZ(dst, b, e.p.Level, e.header == HeaderSize)
 	case LZ4, LZ4HC:
 		window, start := b, 0
 		if e.dict != nil {
