@@ -9,6 +9,7 @@ import (
 	"github.com/gridhold/gridhold/sdk/blosc2"
 	"github.com/gridhold/gridhold/sdk/fault"
 	"github.com/gridhold/gridhold/sdk/zarr"
+	"github.com/gridhold/gridhold/sdk/zip"
 )
 
 func newVerify(g *globals) *cobra.Command {
@@ -89,7 +90,18 @@ func (s *source) verify(ctx context.Context) (checked int64, damaged []zarr.Dama
 	if s.images != nil {
 		return s.images.verify(ctx)
 	}
-	return s.engine.verify(ctx, s.store, s.path)
+	checked, damaged, err = s.engine.verify(ctx, s.store, s.path)
+	if z, ok := s.store.(*zip.Store); ok && err == nil {
+		_, err = z.Verify(ctx, func(name string, err error) { damaged = append(damaged, ofObject(name, err)) })
+	}
+	return checked, damaged, err
+}
+
+// ofObject is what is wrong with an object.
+func ofObject(key string, err error) zarr.Damage {
+	d := damageOf(err)
+	d.Item = key
+	return d
 }
 
 // writeDamage prints a line for each damaged item and one for the whole.

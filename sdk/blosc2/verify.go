@@ -27,7 +27,8 @@ type Damage struct {
 // on (a read failed, ctx ended), not that it found damage.
 //
 // The format has no checksums: damage that decodes to other bytes of the same
-// length is not found.
+// length is not found, but for that of a frame that keeps some (Spec.Checksums),
+// and of a zip, which has them.
 func Verify(ctx context.Context, c Container, report func(Damage)) (checked int64, err error) {
 	v := verifier{report: report}
 	switch c := c.(type) {
@@ -44,6 +45,11 @@ func Verify(ctx context.Context, c Container, report func(Damage)) (checked int6
 	case *TreeStore:
 		return Verify(ctx, c.d, report)
 	case *DictStore:
+		if zip, ok := c.files.(*archive); ok {
+			if err := zip.verify(ctx, &v); err != nil {
+				return v.checked, err
+			}
+		}
 		if err = v.frame(ctx, "/"+embedFile, c.embed.s); err == nil {
 			var keys []string
 			keys, err = c.Keys(ctx)

@@ -29,6 +29,26 @@ func (a *archive) list(context.Context) ([]string, error) {
 	return files, nil
 }
 
+// verify holds all members, of which some may not be the store's, against their
+// checksums.
+func (a *archive) verify(ctx context.Context, v *verifier) error {
+	files, err := a.list(ctx)
+	if err != nil {
+		return err
+	}
+	for _, name := range files {
+		m := a.members[name]
+		off, err := m.Data(a.f, a.size)
+		if err == nil {
+			err = m.Check(ctx, a.f, off)
+		}
+		if err := v.found("/"+name, err); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func (a *archive) place(name string) (place, error) {
 	m, ok := a.members[name]
 	if !ok {

@@ -156,7 +156,8 @@ type Damage struct {
 // Verify holds everything that is there in a scratch file against its
 // checksum, and calls report for what is wrong and progress, if not nil, for
 // each run. It changes nothing: what is damaged is taken in anew when it is
-// read through the scratch. checked counts the header and the runs.
+// read through the scratch. A stamp or a state that is damaged is of a run that
+// is not there any more. checked counts the header and the runs.
 func Verify(ctx context.Context, fs storage.FS, name string, report func(Damage), progress func(bytes int64)) (checked int64, err error) {
 	f, err := fs.Open(ctx, name, storage.OpenRead)
 	if err != nil {
@@ -177,6 +178,9 @@ func Verify(ctx context.Context, fs storage.FS, name string, report func(Damage)
 		return 0, err
 	}
 	s := newFile(h, f, name, nil, Options{NoMap: true}, new(counters))
+	if err := s.states(report); err != nil {
+		return checked, err
+	}
 	return checked, errors.Join(s.there(ctx, func(r run) error {
 		checked++
 		if progress != nil {

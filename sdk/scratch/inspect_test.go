@@ -80,7 +80,17 @@ func TestVerify(t *testing.T) {
 	checked, all, _ = verify()
 	require.Equal(t, int64(4), checked)
 	const text = "the checksum of the pixels is wrong"
-	require.Equal(t, []Damage{{"a 0-3", h.dataAt(0), text}, {"b 0-6", h.dataAt(h.number(2).off), text}}, all)
+	state := Damage{h.number(1).String(), h.wordAt(1), "the state of the run is not one"}
+	require.Equal(t, []Damage{state, {"a 0-3", h.dataAt(0), text}, {"b 0-6", h.dataAt(h.number(2).off), text}}, all)
+
+	all = nil
+	cleared, err := Repair(ctx, d.fs, "scr", func(d Damage) { all = append(all, d) })
+	require.NoError(t, err)
+	require.EqualValues(t, 3, cleared)
+	require.Len(t, all, 3)
+	checked, all, _ = verify()
+	require.Equal(t, int64(2), checked)
+	require.Empty(t, all)
 
 	_, err = f.WriteAt([]byte{9}, 200)
 	require.NoError(t, err)
