@@ -121,6 +121,17 @@ def measure(ours, theirs, job, rounds):
     return pairs
 
 
+def copies(nbytes, rounds):
+    """GB a second that one thread copies, one a round."""
+    src, dst, speeds = np.ones(nbytes, "u1"), np.empty(nbytes, "u1"), []
+    dst[:] = src
+    for _ in range(rounds):
+        began = time.perf_counter()
+        dst[:] = src
+        speeds.append(nbytes / (time.perf_counter() - began) / 1e9)
+    return speeds
+
+
 def main():
     worker, data, out, rounds, only = sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4]), sys.argv[5:]
     os.makedirs(data, exist_ok=True)
@@ -156,6 +167,7 @@ def main():
                             f"{op} {case}, {threads} thread{'s' * (threads > 1)}", *([nbytes / p[i]["seconds"] / 1e9 for p in pairs] for i in (0, 1)),
                             peer="python-blosc2", unit="GB/s", cpu=cpu and [cpu], spoilt="" if small else f"{100 * (size - 1):.1f} % larger",
                             note=f"{size:.3f} of its size" if op == "encode" else "",
+                            limit=("memcpy", copies(nbytes, rounds)) if (op, threads) == ("decode", 1) else None,
                         )
                         results.append({"case": case, "op": op, "threads": threads, "ratio": ratio, "each": each, "cpu": cpu, "size": size, "goal": goal, "gb_per_second": speed})
                         told = f"{size:.3f}" if op == "encode" else ""

@@ -143,13 +143,16 @@ def page(lines, about, peers):
         f"Made by `make bench{'-quick' if quick else ''}`; not to be edited.{' **A quick run**: few rounds, small data.' if quick else ''}",
         "",
         f"{about['cores']} cores of {about['processor']}, {about['memory_gib']} GiB, {about['system']}; load when the table was made: {about['load']}.",
+        *(["**The machine did much else meanwhile**: what is measured by the clock is disturbed, least of all where the processor's time is told beside it."] if about["load"] > 2 * about["cores"] else []),
         "Versions: " + ", ".join(f"{name} {version}" for name, version in peers.items()) + ".",
         "",
         "Ours and the peer take turns within a run; figures are medians, more is better unless it says *at most*. A ratio is ours to the peer's, the median",
         "of those within a round, with its quartiles; *of CPU* is the same for the time that all threads ran, which what else the machine does disturbs less.",
-        "A limit is what no reader can be faster than: bytes copied, read without looking at them, or decoded by the C library from memory.",
+        "The limit is the least that somebody has to do: copy the bytes, read them without looking at them, or decode them from memory with the C library.",
         "",
         "![ratios to the best peer](benchmarks/ratios.svg)",
+        "",
+        "![ratios to the limit](benchmarks/limits.svg)",
         "",
         "## What is to be reached",
         "",
@@ -166,7 +169,8 @@ def page(lines, about, peers):
             counted, missed = counted + 1, missed + (reached(line) is False)
             text.append(figure(line))
         text.append("")
-    text[text.index("## What is to be reached") + 1 : text.index("## What is to be reached") + 1] = [
+    head = text.index("## What is to be reached") + 1
+    text[head:head] = [
         "",
         f"{counted - missed} of {counted} figures that were measured reach their goal{f'; {absent} were not measured' if absent else ''}. Why the others do not: [performance.md](performance.md).",
     ]

@@ -5,7 +5,7 @@
 
 ours and theirs are what was measured, one a round, more is better; a ratio is that of a round. A line has: what (its name, see goals.py),
 of (the program), peer, unit, ours, theirs (medians), ratio (median), quartiles (of the ratio), rounds, goal, most (the goal is not to be
-passed), limit (what no reader can be faster than), limit_ratio (median of ours to it), cpu_ratio, note, spoilt (why it does not count), quick.
+passed), limit (the least that somebody has to do), limit_ratio (median of ours to it), cpu_ratio, note, spoilt (why it does not count), quick.
 """
 
 import json

@@ -33,8 +33,8 @@ WORKERS = {
     "libzstd": [sys.executable, f"{ROOT}/bench/reads.py", "libzstd"],
 }
 
-# What no reader can be faster than: it reads the same bytes and does nothing
-# with them, or decodes them where they lie in memory.
+# The least that somebody has to do: read the same bytes and look at none of
+# them, or decode them where they lie in memory.
 LIMITS = {"u16_zstd": "libzstd", "u16_none": "pread"}
 KINDS = {"u16_zstd": "zstd", "u16_none": "raw"}
 
