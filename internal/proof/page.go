@@ -23,7 +23,9 @@ func Page(files []File) string {
 	for _, f := range files {
 		for _, r := range f.Records {
 			for name, n := range r.Counts {
-				total[name] += n
+				if Sum(name) {
+					total[name] += n
+				}
 			}
 		}
 	}
@@ -40,7 +42,7 @@ func Page(files []File) string {
 			fmt.Fprintf(&b, " ([%s](proof/%[1]s))\n\n", f.Name)
 			table(&b, r.Counts)
 			if len(r.Found) == 0 {
-				b.WriteString("\nFound: nothing.\n")
+				b.WriteString("\nThis run found nothing.\n")
 				continue
 			}
 			b.WriteString("\nFound:\n\n")

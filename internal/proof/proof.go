@@ -33,6 +33,14 @@ var never = []string{"lost", "torn", "duplicated", "wrong", "panics", "leaks", "
 // Never reports whether a count of that name has to be zero.
 func Never(name string) bool { return slices.Contains(never, name) }
 
+// Sum reports whether counts of that name make sense added up over runs: an
+// extreme or a median does not.
+func Sum(name string) bool {
+	return !slices.ContainsFunc(strings.Fields(name), func(word string) bool {
+		return slices.Contains([]string{"largest", "longest", "most", "least", "median"}, word)
+	})
+}
+
 // Machine says what this is run on, without names: "linux/amd64, 2 cores".
 func Machine() string {
 	return fmt.Sprintf("%s/%s, %d cores", runtime.GOOS, runtime.GOARCH, runtime.NumCPU())

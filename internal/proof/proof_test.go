@@ -30,7 +30,7 @@ func TestPage(t *testing.T) {
 
 func TestRecords(t *testing.T) {
 	dir := t.TempDir()
-	one := Record{What: "a run", When: time.Date(2026, 11, 30, 12, 0, 0, 5, time.UTC), Command: "make it", Counts: map[string]int64{"operations": 1234567, "lost": 0}}
+	one := Record{What: "a run", When: time.Date(2026, 11, 30, 12, 0, 0, 5, time.UTC), Command: "make it", Counts: map[string]int64{"operations": 1234567, "lost": 0, "milliseconds of the longest": 5}}
 	two := one
 	two.What, two.Machine, two.Found = "another", "plan9/mips, 1 cores", []string{"a fault,\nmended"}
 	require.NoError(t, Write(filepath.Join(dir, "a.json"), one))
@@ -42,9 +42,10 @@ func TestRecords(t *testing.T) {
 	require.Equal(t, []Record{one}, files[0].Records)
 	page := Page(files)
 	for _, want := range []string{
-		"## Altogether\n\n| | |\n| --- | ---: |\n| operations | 3,703,701 |\n| lost | 0 |\n",
+		"## Altogether\n\n| | |\n| --- | ---: |\n| operations | 3,703,701 |\n| lost | 0 |\n\n## a run",
+		"| milliseconds of the longest | 5 |",
 		"\n## another\n\n`make it`, 30 November 2026, plan9/mips, 1 cores ([b.json](proof/b.json))\n",
-		"Found: nothing.\n", "\n* a fault, mended\n",
+		"This run found nothing.\n", "\n* a fault, mended\n",
 	} {
 		require.Contains(t, page, want)
 	}
