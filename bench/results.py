@@ -35,8 +35,8 @@ class Results:
         self.path, self.program = f"{out}/results/{program}.jsonl", program
         open(self.path, "w").close()
 
-    def add(self, what, ours, theirs=None, *, peer="", unit="", goal=None, limit=None, note="", spoilt="", ratio=None, cpu=None):
-        """Hands in a figure. ``goal`` is for what goals.py does not name. ``limit``: its name, and what it reached, one a round. ``spoilt``: why
+    def add(self, what, ours, theirs=None, *, peer="", unit="", goal=None, most=False, limit=None, note="", spoilt="", ratio=None, cpu=None):
+        """Hands in a figure. ``goal`` and ``most`` are for what goals.py does not name. ``limit``: its name, and what it reached, one a round. ``spoilt``: why
         it does not count, whatever the ratio. ``ratio``: the ratios of the rounds, where they are not ours / theirs.
         ``cpu``: the ratios of processor time, theirs to ours."""
         each = ratio or ([a / b for a, b in zip(ours, theirs)] if theirs else list(ours))
@@ -51,7 +51,7 @@ class Results:
             "quartiles": quartiles(each),
             "rounds": len(each),
             "goal": GOALS.get(what, goal),
-            "most": what in MOST,
+            "most": most or what in MOST,
         }
         if cpu:
             line["cpu_ratio"] = statistics.median(cpu)

@@ -13,6 +13,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+from results import Results
+
 ARRAY = Path(__file__).resolve().parents[1] / "testdata" / "zarr"
 CHILD = """
 import json, resource, sys, time
@@ -50,9 +52,10 @@ def main():
         ("first read, guest compiled", [r[2] for r in cold], None),
     ]
     table = ["| start-up of Python | s | s of CPU | to reach |", "| --- | ---: | ---: | ---: |"]
-    found = {}
+    found, figures = {}, Results(out, "startup")
     for name, times, goal in rows:
         wall, cpu = (statistics.median(t[k] for t in times) for k in (0, 1))
+        figures.add(name, [t[0] for t in times], unit="s", goal=goal, most=True)
         found[name] = {"seconds": wall, "cpu_seconds": cpu}
         table.append(f"| {name} | {wall:.3f} | {cpu:.3f} | {'' if goal is None else goal} |")
     print("\n".join(table))
