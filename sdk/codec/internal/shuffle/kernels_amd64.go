@@ -39,6 +39,17 @@ func splitAVX2(rows, lane *byte, pitch, count int)
 //go:noescape
 func joinAVX2(lane, rows *byte, pitch, count int)
 
+// wide is for processors that have AVX-512 with instructions for bytes.
+var wide = hasAVX512()
+
+// hasAVX512 reports whether processor and system do.
+func hasAVX512() bool
+
+// splitAVX512 is splitAVX2 for a count that is a multiple of 64.
+//
+//go:noescape
+func splitAVX512(rows, lane *byte, pitch, count int)
+
 // quickSplit2 begins part2 of count elements; rows are in dst.
 func quickSplit2(dst, src []byte, count int) int {
 	n := count &^ 31
@@ -100,7 +111,15 @@ func quickSplit(rows, lane []byte, n int) int {
 		return 0
 	}
 	_, _ = rows[8*n-1], lane[8*n-1]
-	splitAVX2(&rows[0], &lane[0], n, 8*done)
+	at := 0
+	if wide {
+		if at = n &^ 7; at > 0 {
+			splitAVX512(&rows[0], &lane[0], n, 8*at)
+		}
+	}
+	if at < done {
+		splitAVX2(&rows[at], &lane[8*at], n, 8*(done-at))
+	}
 	return done
 }
 

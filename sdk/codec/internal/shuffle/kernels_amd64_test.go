@@ -19,6 +19,18 @@ func TestWithoutKernels(t *testing.T) {
 	t.Run("Bits", TestBits)
 }
 
+// TestWithoutWideKernels takes those of AVX2 through the tests of this package,
+// where others would come first.
+func TestWithoutWideKernels(t *testing.T) {
+	if !quick || !wide {
+		t.Skip("no AVX-512: the other tests do")
+	}
+	wide = false
+	defer func() { wide = true }()
+	t.Run("Bits", TestBits)
+	t.Run("Kernels", TestKernels)
+}
+
 const guard = 64 // bytes that nobody may touch
 
 // apart returns room for n bytes that begin at, between guards.
