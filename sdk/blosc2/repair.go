@@ -87,14 +87,15 @@ func Repair(ctx context.Context, fs storage.FS, name string, o Options) (r Repai
 		if err != nil {
 			return err
 		}
-		r, err = search(ctx, &where, f, o)
+		r, err = search(ctx, &where, f, o, true)
 		return first(err, f.Close())
 	})
 	return r, err
 }
 
-// search finds the newest state of a frame and publishes it.
-func search(ctx context.Context, where *place, f storage.File, o Options) (r Repaired, err error) {
+// search finds the newest state of a frame, and publishes it if it is to be
+// written.
+func search(ctx context.Context, where *place, f storage.File, o Options, write bool) (r Repaired, err error) {
 	size, err := where.extent(f)
 	if err != nil {
 		return r, err
@@ -140,6 +141,9 @@ func search(ctx context.Context, where *place, f storage.File, o Options) (r Rep
 		return r, err
 	}
 	r.Chunks, r.Written = view.chunks, true
+	if !write {
+		return r, nil
+	}
 	return r, rewriteHeader(f, next, o.Durability)
 }
 
