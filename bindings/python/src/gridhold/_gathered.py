@@ -35,8 +35,8 @@ def _gather() -> Callable[[NDArray], bytearray | None] | None:
         out = bytearray(int(pieces[:, 1].sum()))
         if not out:
             return out
-        pinned = (ctypes.c_char * len(out)).from_buffer(out)
-        at = ctypes.addressof(pinned)
+        pinned = np.frombuffer(out, np.uint8)
+        at = pinned.ctypes.data
         for first in range(0, len(pieces), _AT_ONCE):
             some = pieces[first : first + _AT_ONCE]
             size = int(some[:, 1].sum())
