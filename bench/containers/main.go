@@ -18,6 +18,7 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/gridhold/gridhold/bench/cpu"
 	"github.com/gridhold/gridhold/sdk/blosc2"
 	"github.com/gridhold/gridhold/sdk/codec/blosc"
 	"github.com/gridhold/gridhold/sdk/storage"
@@ -166,9 +167,9 @@ func decode(ctx context.Context, name string, dst []byte, j job) (a answer, err 
 // timed adds what do takes.
 func timed(a *answer, do func() error) error {
 	runtime.GC() // what came before is not charged
-	start, cpu := time.Now(), processCPU()
+	start, used := time.Now(), cpu.Seconds()
 	err := do()
 	a.Seconds += time.Since(start).Seconds()
-	a.CPU += processCPU() - cpu
+	a.CPU += cpu.Seconds() - used
 	return err
 }

@@ -24,6 +24,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gridhold/gridhold/bench/cpu"
 	"github.com/gridhold/gridhold/native/clock"
 	"github.com/gridhold/gridhold/native/file"
 	"github.com/gridhold/gridhold/sdk/image"
@@ -170,7 +171,7 @@ func epochs(ctx context.Context, data, mode string, runLength, count, batch, wor
 	for e := range count {
 		order := scratch.Sampler{Count: int64(len(d.all)), Batch: int64(batch), Shuffle: true, Seed: 3}.Order(int64(e))
 		bad := 0
-		began, used := time.Now(), processCPU()
+		began, used := time.Now(), cpu.Seconds()
 		for len(order) > 0 {
 			n := min(batch, len(order))
 			for i, row := range order[:n] {
@@ -186,7 +187,7 @@ func epochs(ctx context.Context, data, mode string, runLength, count, batch, wor
 			}
 			order = order[n:]
 		}
-		a.Epochs = append(a.Epochs, epoch{time.Since(began).Seconds(), processCPU() - used, bad})
+		a.Epochs = append(a.Epochs, epoch{time.Since(began).Seconds(), cpu.Seconds() - used, bad})
 	}
 	return a, nil
 }

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gridhold/gridhold/bench/cpu"
 	"github.com/gridhold/gridhold/host/plugin"
 	"github.com/gridhold/gridhold/sdk/codec"
 )
@@ -139,13 +140,13 @@ func (l load) measure(ctx context.Context, dir string, rounds int) ([][]float64,
 	seconds := make([][]float64, len(ways))
 	for range rounds {
 		for way, call := range calls {
-			before := processCPU()
+			before := cpu.Seconds()
 			for range n {
 				if err := call(); err != nil {
 					return nil, err
 				}
 			}
-			seconds[way] = append(seconds[way], (processCPU()-before)/float64(n))
+			seconds[way] = append(seconds[way], (cpu.Seconds()-before)/float64(n))
 		}
 	}
 	return seconds, nil

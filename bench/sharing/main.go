@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/gridhold/gridhold/bench/cpu"
 	"github.com/gridhold/gridhold/native/file"
 	"github.com/gridhold/gridhold/sdk/blosc2"
 )
@@ -64,7 +65,7 @@ func (w *worker) do(ctx context.Context, r *request) (a answer, err error) {
 	if r.Op == "open" {
 		return a, w.open(ctx, r)
 	}
-	start, cpu := time.Now(), processCPU()
+	start, used := time.Now(), cpu.Seconds()
 	switch r.Op {
 	case "refresh":
 		for range r.Count {
@@ -109,7 +110,7 @@ func (w *worker) do(ctx context.Context, r *request) (a answer, err error) {
 	default:
 		err = errors.New("no such op: " + r.Op)
 	}
-	a.Seconds, a.CPU = time.Since(start).Seconds(), processCPU()-cpu
+	a.Seconds, a.CPU = time.Since(start).Seconds(), cpu.Seconds()-used
 	return a, err
 }
 
