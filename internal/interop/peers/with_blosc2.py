@@ -191,6 +191,16 @@ class Peer:
     def read(self, dir, jobs):
         return each(jobs, lambda job: state(blosc2.open(os.path.join(dir, job["name"]), mode="r")))
 
+    def chunks(self, dir, jobs):
+        """The chunks of arrays, as they decode one by one."""
+
+        def one(job):
+            # Its chunks are gone with the array.
+            array = blosc2.open(os.path.join(dir, job["name"]), mode="r")
+            return {"chunks": [digest(array.schunk.decompress_chunk(i)) for i in range(array.schunk.nchunks)]}
+
+        return each(jobs, one)
+
     def objects(self, dir, jobs):
         """Makes BatchArrays and ObjectArrays."""
 
