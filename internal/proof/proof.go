@@ -72,9 +72,19 @@ func (r Record) Check() error {
 }
 
 // Write replaces the file of that name with records, which it checks only
-// after they were written: what a run counted is not thrown away.
+// after they were written: what a run counted is not thrown away. What earlier
+// runs found stays: those are told again by nobody.
 func Write(name string, records ...Record) error {
+	var before []Record
+	if b, err := os.ReadFile(name); err == nil {
+		before, _ = parse(b)
+	}
 	for i := range records {
+		for _, r := range before {
+			if r.What == records[i].What {
+				records[i].Found = append(slices.Clone(r.Found), records[i].Found...)
+			}
+		}
 		if records[i].Found == nil {
 			records[i].Found = []string{}
 		}

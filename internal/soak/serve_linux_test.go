@@ -109,6 +109,6 @@ func TestSoakServe(t *testing.T) {
 	record(t, "gridhold serve under good, slow, aborting and malformed clients", took, map[string]int64{
 		"requests": l.served.Load(), "bytes served": l.bytes.Load(), "connections of bad clients": l.tricks.Load(),
 		"largest memory, MiB": most.memory >> 20, "most descriptors": most.files,
-		"microseconds of the median request": middle.Microseconds(), "milliseconds of the longest request": longest.Milliseconds(),
+		"median request, microseconds": middle.Microseconds(), "longest request, milliseconds": longest.Milliseconds(),
 	})
 }
