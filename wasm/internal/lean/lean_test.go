@@ -22,6 +22,23 @@ func TestTwice(t *testing.T) {
 	require.True(t, bytes.Equal(wasm.Module, out))
 }
 
+// TestManySegments: an engine takes so many and no more.
+func TestManySegments(t *testing.T) {
+	image := make([]byte, 16*(mostSegments+5))
+	for at := 0; at < len(image); at += 16 {
+		image[at], image[at+5] = 1, 2 // apart by 4 zeros and by 10
+	}
+	for at := 16; at < 16*20; at += 16 {
+		image[at-1] = 3 // apart by 9
+	}
+	whole, err := parse((&module{before: []byte("\x00asm\x01\x00\x00\x00")}).write(image))
+	require.NoError(t, err)
+	require.LessOrEqual(t, len(whole.data), mostSegments)
+	require.Equal(t, bytes.TrimRight(image, "\x00"), whole.image())
+	_, count := cut(image, leastZeros)
+	require.Greater(t, count, mostSegments)
+}
+
 func TestRefuses(t *testing.T) {
 	for _, n := range []int{0, 4, 8, 9, 1000, len(wasm.Module) / 2, len(wasm.Module) - 1} {
 		_, err := parse(wasm.Module[:n])

@@ -133,13 +133,30 @@ func (m *module) image() []byte {
 	return image
 }
 
-// enough zeros end a segment: another one costs fewer bytes.
-const enough = 8
+// Zeros that end a segment, so many at least: another one costs fewer bytes.
+const leastZeros = 8
+
+// mostSegments is what engines accept: https://webassembly.github.io/spec/js-api/#limits
+const mostSegments = 100_000
 
 // write is the module with the data of an image.
 func (m *module) write(image []byte) []byte {
-	var body []byte
-	count := 0
+	zeros := leastZeros
+	body, count := cut(image, zeros)
+	for count > mostSegments {
+		zeros++
+		body, count = cut(image, zeros)
+	}
+	body = append(binary.AppendUvarint(nil, uint64(count)), body...)
+	out := append([]byte(nil), m.before...)
+	out = append(out, sectionData)
+	out = binary.AppendUvarint(out, uint64(len(body)))
+	return append(append(out, body...), m.after...)
+}
+
+// cut makes segments of an image, each of which ends where that many zeros
+// follow, and counts them.
+func cut(image []byte, enough int) (body []byte, count int) {
 	for at := 0; at < len(image); {
 		if image[at] == 0 {
 			at++
@@ -161,11 +178,7 @@ func (m *module) write(image []byte) []byte {
 		count++
 		at = end
 	}
-	body = append(binary.AppendUvarint(nil, uint64(count)), body...)
-	out := append([]byte(nil), m.before...)
-	out = append(out, sectionData)
-	out = binary.AppendUvarint(out, uint64(len(body)))
-	return append(append(out, body...), m.after...)
+	return body, count
 }
 
 // appendInt appends a number from 0 as a signed LEB128.
