@@ -28,7 +28,7 @@ func TestWithoutWideKernels(t *testing.T) {
 	wide = false
 	defer func() { wide = true }()
 	t.Run("Bits", TestBits)
-	t.Run("Kernels", TestKernels)
+	t.Run("Kernels", func(t *testing.T) { compareKernels(t, bitKernels) })
 }
 
 const guard = 64 // bytes that nobody may touch
@@ -47,26 +47,35 @@ func apart(at, n int) (b []byte, intact func() bool) {
 	}
 }
 
-// TestKernels compares the kernels with the definitions: each number of
-// elements around what a kernel does at once, each place in a line of memory.
+// kernelsOf are those of one kind, with their definition; unit is the elements
+// that come together.
+type kernelsOf struct {
+	name     string
+	do, undo func(dst, src []byte, size int)
+	want     func(src []byte, size int) []byte
+	unit     int
+}
+
+var (
+	byteKernels = kernelsOf{"bytes", Bytes, UndoBytes, naive, 1}
+	bitKernels  = kernelsOf{
+		"bits",
+		func(dst, src []byte, size int) { Bits(dst, src, size, make([]byte, len(src))) },
+		func(dst, src []byte, size int) { UndoBits(dst, src, size, make([]byte, len(src))) },
+		naiveBits, 8,
+	}
+)
+
 func TestKernels(t *testing.T) {
 	if !quick {
 		t.Skip("no AVX2")
 	}
-	kinds := []struct {
-		name     string
-		do, undo func(dst, src []byte, size int)
-		want     func(src []byte, size int) []byte
-		unit     int
-	}{
-		{"bytes", Bytes, UndoBytes, naive, 1},
-		{
-			"bits",
-			func(dst, src []byte, size int) { Bits(dst, src, size, make([]byte, len(src))) },
-			func(dst, src []byte, size int) { UndoBits(dst, src, size, make([]byte, len(src))) },
-			naiveBits, 8,
-		},
-	}
+	compareKernels(t, byteKernels, bitKernels)
+}
+
+// compareKernels compares the kernels with the definitions: each number of
+// elements around what a kernel does at once, each place in a line of memory.
+func compareKernels(t *testing.T, kinds ...kernelsOf) {
 	for _, k := range kinds {
 		for _, size := range []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 15, 16, 17, 24, 31, 32, 33} {
 			t.Run(fmt.Sprintf("%s of %d", k.name, size), func(t *testing.T) {
@@ -93,16 +102,17 @@ func TestKernels(t *testing.T) {
 			})
 		}
 	}
-	for at := range 32 {
-		for to := range 32 {
-			for _, size := range []int{2, 4, 8} {
-				for _, k := range kinds {
-					plain := noise(321 * k.unit * size)
-					src, _ := apart(at, len(plain))
-					copy(src, plain)
+	for _, k := range kinds {
+		for _, size := range []int{2, 4, 8} {
+			plain := noise(321 * k.unit * size)
+			want := k.want(plain, size)
+			for at := range 32 {
+				src, _ := apart(at, len(plain))
+				copy(src, plain)
+				for to := range 32 {
 					got, intact := apart(to, len(plain))
 					k.do(got, src, size)
-					require.True(t, intact() && bytes.Equal(k.want(plain, size), got), "%s of %d, from %d to %d", k.name, size, at, to)
+					require.True(t, intact() && bytes.Equal(want, got), "%s of %d, from %d to %d", k.name, size, at, to)
 				}
 			}
 		}
