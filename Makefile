@@ -54,7 +54,7 @@ fuzz: ## run every fuzz test for TIME=30s
 	@scripts/fuzz.sh $(TIME)
 
 mutants: ## damaged files, read here and by the libraries that made them
-	@REQUIRE_PEERS=1 GRIDHOLD_MUTANTS='{"rounds": 10, "seed": 7}' GRIDHOLD_PROOF=$(CURDIR)/docs/proof/mutants.json go test -count=1 -timeout 60m -run '^TestMutants' ./internal/interop
+	@REQUIRE_PEERS=1 GRIDHOLD_MUTANTS='{"rounds": 6, "seed": 7}' GRIDHOLD_PROOF=$(CURDIR)/docs/proof/mutants.json go test -count=1 -timeout 60m -run '^TestMutants' ./internal/interop
 
 torture: ## processes that share containers, killed at random, for TIME
 	@REQUIRE_PEERS=1 GRIDHOLD_TORTURE=$(TIME) GRIDHOLD_PROOF=$(CURDIR)/docs/proof/torture.json go test -count=1 -timeout 24h -v -run '^TestTorture$$' ./internal/interop

@@ -228,11 +228,12 @@ var strictBlosc2 = stricter{
 	"more data than the frame has bytes": "sizes that contradict each other", "blocks larger than chunks": "sizes that contradict each other",
 	"which are not those of the array": "sizes that contradict each other", "of a negative size": "sizes that contradict each other",
 	"bytes of chunk, has": "sizes that contradict each other", "not those of the frame": "sizes that contradict each other", "no side where it is due": "types of fields of the shape",
-	"data type: ":    "data types that NumPy takes in spellings that nobody writes",
-	"zstd: ":         "streams that end early, or late: RFC 8878, section 4.2.2",
-	"b2nd: version ": "versions of the shape that there are not yet",
-	"lz4: a match":   "matches at a distance of 0, which the format has not",
-	"is a plugin":    "codecs that are not built in", "over a limit": "limits",
+	"data type: ":        "data types that NumPy takes in spellings that nobody writes",
+	"zstd: ":             "streams that end early, or late: RFC 8878, section 4.2.2",
+	"b2nd: version ":     "versions of the shape that there are not yet",
+	"lz4: a match":       "matches at a distance of 0, which the format has not",
+	"frame: decodes to ": "sizes that contradict each other", "blosc: version 0": "chunks of before Blosc 1.0",
+	"is a plugin": "codecs that are not built in", "over a limit": "limits",
 }
 
 func mutantsOfBlosc2(t *testing.T) *tally {

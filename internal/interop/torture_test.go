@@ -163,7 +163,7 @@ var scenes = []scene{
 // came to.
 func TestTorture(t *testing.T) {
 	requirePeers(t)
-	whole := 8 * time.Second
+	whole := 6 * time.Second
 	if text := os.Getenv("GRIDHOLD_TORTURE"); text != "" {
 		var err error
 		whole, err = time.ParseDuration(text)

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/gridhold/gridhold/internal/golden"
 	"github.com/gridhold/gridhold/sdk/fault"
@@ -149,7 +150,7 @@ func FuzzLocation(f *testing.F) {
 				t.Fatalf("%q: %v, then %v: %v", s, l, again, err)
 			}
 		}
-		if strings.ContainsAny(s, "\x00\r\n\t\v\f #'\"") || s == "" || s[0] == ';' || len(s) > 1<<16 {
+		if strings.ContainsAny(s, "\x00\r\n\t\v\f #'\"") || s == "" || s[0] == ';' || len(s) > 1<<16 || !utf8.ValidString(s) {
 			return
 		}
 		rows, _, tableErr := readTable("data_\nloop_\n_rlnImageName\n_x\n"+s+" x\n", "t.star", image.TableOptions{})

@@ -8,6 +8,7 @@ import (
 	"path"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/gridhold/gridhold/sdk/fault"
 	"github.com/gridhold/gridhold/sdk/storage"
@@ -67,7 +68,9 @@ type OpticsGroup struct {
 // first bytes tell.
 //
 // Keys are as the table has them, without the ">" of cryoSPARC; RELION and
-// cryoSPARC write them relative to the project's directory. See Files.
+// cryoSPARC write them relative to the project's directory. See Files. A byte
+// that is not UTF-8 is U+FFFD in them, here as in other languages: no file has
+// such a key.
 //
 // ErrCorrupt for a row that is damaged, naming its line; ErrInvalid for a
 // location that cannot be, a STAR file of two tables of images, or of none,
@@ -130,6 +133,9 @@ func (t *tableReader) key(b []byte) string {
 			k.path = string(b)
 			if k.key = k.path; t.o.Clean {
 				k.key = path.Clean(k.path)
+			}
+			if !utf8.ValidString(k.key) {
+				k.key = string([]rune(k.key))
 			}
 			t.keys[k.path] = k
 		}
