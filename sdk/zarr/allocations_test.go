@@ -15,7 +15,7 @@ func TestAllocations(t *testing.T) {
 	for name, inner := range map[string]string{"raw": rawLE, "zstd": zstdLE} {
 		reads := warmReads(t, inner)
 		for way, most := range map[string]float64{"subchunk": 1, "Into": 0} {
-			got := testing.AllocsPerRun(200, func() {
+			got := testing.AllocsPerRun(1000, func() {
 				if err := reads[way](); err != nil {
 					t.Fatal(err)
 				}

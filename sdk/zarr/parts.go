@@ -175,7 +175,15 @@ func parallel(n, width int, f func(int) error) error {
 		failed.Store(true)
 		once.Do(func() { first = err })
 	}
+	var wg sync.WaitGroup
+	wg.Add(width)
 	work := func() {
+		defer wg.Done()
+		defer func() { // the caller's share too: the others write to memory that the caller would leave
+			if p := recover(); p != nil {
+				fail(fault.Recovered(p))
+			}
+		}()
 		for !failed.Load() {
 			i := int(next.Add(1)) - 1
 			if i >= n {
@@ -186,20 +194,8 @@ func parallel(n, width int, f func(int) error) error {
 			}
 		}
 	}
-	var wg sync.WaitGroup
-	wg.Add(width - 1)
-	defer func() { // also if f panics here: the others write to the caller's memory
-		failed.Store(true)
-		wg.Wait()
-	}()
 	for range width - 1 {
-		fault.Go(func() {
-			work()
-			wg.Done()
-		}, func(err error) {
-			fail(err)
-			wg.Done()
-		})
+		fault.Go(work, fail)
 	}
 	work()
 	wg.Wait()
