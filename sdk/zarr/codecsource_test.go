@@ -55,3 +55,32 @@ func TestCodecsOfCallers(t *testing.T) {
 	require.NoError(t, err, "known to the process")
 	require.Equal(t, u16(1, 2, 3), got)
 }
+
+// bomb is a codec of a caller's that panics when it decodes.
+type bomb struct{ mirror }
+
+func (b bomb) BytesCodec(name string, c json.RawMessage) (codec.Bytes, error) {
+	if _, err := b.mirror.BytesCodec(name, c); err != nil {
+		return nil, err
+	}
+	return b, nil
+}
+
+func (bomb) Decode(context.Context, []byte, []byte, int) ([]byte, error) { panic("boom") }
+
+// TestCodecThatPanics: of chunks that are read side by side, whoever has the
+// one that panics, the caller too, the read fails and the program lives.
+func TestCodecThatPanics(t *testing.T) {
+	st := storage.NewMemory()
+	spec := zarr.ArraySpec{Shape: at(24), ChunkShape: at(3), DataType: "uint16", Codecs: []zarr.Codec{bytesLE, {Name: "example.mirror"}}}
+	a, err := zarr.CreateArray(t.Context(), st, "", spec, zarr.Options{Codecs: mirror{"example.mirror"}})
+	require.NoError(t, err)
+	for i := range int64(8) {
+		require.NoError(t, a.StoreChunk(t.Context(), at(i), u16(1, 2, 3)))
+	}
+	a, err = zarr.OpenArray(t.Context(), st, "", zarr.Options{Codecs: bomb{mirror{"example.mirror"}}})
+	require.NoError(t, err)
+	_, err = a.RetrieveRegion(t.Context(), at(0), at(24), zarr.ReadOptions{})
+	require.ErrorIs(t, err, fault.ErrInternal)
+	require.ErrorContains(t, err, "boom")
+}
