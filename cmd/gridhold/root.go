@@ -51,7 +51,7 @@ Exit status: 0 fine, 1 failed, 2 wrong usage, 3 found damage.`,
 	f.StringVar(&g.key, "key", "", "key inside the Blosc2 store that URL names")
 	f.StringVar(&g.root, "root", "", "`directory` that the paths in a table of images begin in; else the first that has the file: the working directory, the table's, those above it")
 	f.StringVar(&g.compileCache, "compile-cache", "auto", "`directory` for the compiled sandbox; auto: the user's cache directory; none")
-	root.AddCommand(withPlugins(g, newInfo(g)), withPlugins(g, newRead(g)), withPlugins(g, newVerify(g)), newList(g), withPlugins(g, newCopy(g)), newIndex(g), newScratch(g), newWatch(g), withStdio(newLock()), newServe(g), newPlugin(g))
+	root.AddCommand(withPlugins(g, newInfo(g)), withPlugins(g, newRead(g)), withPlugins(g, newVerify(g)), newRepair(g), newList(g), withPlugins(g, newCopy(g)), newIndex(g), newScratch(g), newWatch(g), withStdio(newLock()), newServe(g), newPlugin(g))
 	return root
 }
 

@@ -15,7 +15,7 @@ import (
 func newVerify(g *globals) *cobra.Command {
 	var repair bool
 	cmd := command(g, "verify", "Read every index, checksum and chunk, and tell what is damaged",
-		"Read every index, checksum and chunk, and tell what is damaged and where. Of a Blosc2 container also who has its lock.\n\nExit status 3 if anything is damaged, 1 if something could not be checked.",
+		"Read every index, checksum and chunk, and tell what is damaged and where. Of a Blosc2 container also who has its lock. URL may be an index pack, too.\n\nExit status 3 if anything is damaged, 1 if something could not be checked.",
 		func(ctx context.Context, c *cobra.Command, s *source) error {
 			checked, damaged, err := s.verify(ctx)
 			if err != nil {
@@ -32,6 +32,12 @@ func newVerify(g *globals) *cobra.Command {
 	cmd.Flags().BoolVar(&repair, "repair", false, "first make the newest whole state that lies in a Blosc2 frame its state: see docs/sharing.md")
 	run := cmd.RunE
 	cmd.RunE = func(c *cobra.Command, args []string) error {
+		if checked, damaged, ok, err := verifyPack(args[0]); ok {
+			if err != nil {
+				return failed(args[0], err)
+			}
+			return tellDamage(c, g, checked, damaged, nil)
+		}
 		if repair {
 			if err := repairContainer(c.Context(), c, args[0]); err != nil {
 				return failed(args[0], err)

@@ -3,6 +3,7 @@ package blosc2
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"hash/crc32"
 	"slices"
 	"strconv"
@@ -196,6 +197,34 @@ func (s *sums) matches(entry int64, chunk []byte) error {
 		return fault.New(fault.ErrCorrupt, "checksums", "", "its bytes are not those that were written")
 	}
 	return nil
+}
+
+// doubted is the error of a chunk that is of a kind not done here: ErrCorrupt, if
+// its checksum says that it is not what was written.
+func (v *view) doubted(ctx context.Context, i int64, err error, o Options) error {
+	if !errors.Is(err, fault.ErrUnsupported) {
+		return err
+	}
+	known, unknown := v.checksums(o)
+	e, bad := v.index.at(i)
+	if known == nil || unknown != nil || bad != nil || e.value() < 0 {
+		return err
+	}
+	var b []byte
+	if want, ok := known.chunks[e.value()]; ok {
+		s, gone := v.at(ctx, e.value())
+		if gone != nil {
+			return err
+		}
+		defer s.Close()
+		if b, gone = readAt(s, 0, min(want.size, s.room)); gone != nil {
+			return err
+		}
+	}
+	if different := known.matches(e.value(), b); different != nil {
+		return chunkError(i, different)
+	}
+	return err
 }
 
 // KeepChecksums makes checksums of all chunks, which every commit keeps up to

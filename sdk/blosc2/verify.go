@@ -141,7 +141,7 @@ func (v *view) verify(ctx context.Context, i int64, buf *[]byte, o Options) erro
 	}
 	b, err := v.encoded(ctx, i, o.Limits)
 	if err != nil {
-		return err
+		return v.doubted(ctx, i, err, o)
 	}
 	if e.value() >= 0 {
 		err = known.matches(e.value(), b)

@@ -162,7 +162,7 @@ func (v *view) loadIndex(ctx context.Context, r io.ReaderAt, l Limits) error {
 	if err == nil {
 		v.first = &first
 	}
-	return err
+	return v.doubted(ctx, 0, err, Options{Limits: l})
 }
 
 // loadShape reads the geometry, if the frame is an array.
