@@ -3,10 +3,11 @@
 
 PYTHON ?= python3
 TIME   ?= 30s
+CHECKS ?= 5000
 export PYTHON
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-go race check cross wasm wasm-verify test-wasm test-js viewer test-viewer test-python fuzz mutants torture soak sharing bench bench-quick bench-go peers lock proof clean
+.PHONY: help demo test test-go race check cross wasm wasm-verify test-wasm test-js viewer test-viewer test-python fuzz mutants models torture soak sharing bench bench-quick bench-go peers lock proof clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -55,6 +56,9 @@ fuzz: ## run every fuzz test for TIME=30s
 
 mutants: ## damaged files, read here and by the libraries that made them
 	@REQUIRE_PEERS=1 GRIDHOLD_MUTANTS='{"rounds": 6, "seed": 7}' GRIDHOLD_PROOF=$(CURDIR)/docs/proof/mutants.json go test -count=1 -timeout 60m -run '^TestMutants' ./internal/interop
+
+models: ## containers, stores, scratches and shards against plain models, with crashes: CHECKS sequences of each
+	@GRIDHOLD_CHECKS=$(CHECKS) go test -count=1 -timeout 24h -run '^TestModelOf' ./sdk/blosc2 ./sdk/scratch ./sdk/zarr
 
 torture: ## processes that share containers, killed at random, for TIME
 	@REQUIRE_PEERS=1 GRIDHOLD_TORTURE=$(TIME) GRIDHOLD_PROOF=$(CURDIR)/docs/proof/torture.json go test -count=1 -timeout 24h -v -run '^TestTorture$$' ./internal/interop
