@@ -58,7 +58,7 @@ mutants: ## damaged files, read here and by the libraries that made them
 	@REQUIRE_PEERS=1 GRIDHOLD_MUTANTS='{"rounds": 6, "seed": 7}' GRIDHOLD_PROOF=$(CURDIR)/docs/proof/mutants.json go test -count=1 -timeout 60m -run '^TestMutants' ./internal/interop
 
 models: ## containers, stores, scratches and shards against plain models, with crashes: CHECKS sequences of each
-	@GRIDHOLD_CHECKS=$(CHECKS) go test -count=1 -timeout 24h -run '^TestModelOf' ./sdk/blosc2 ./sdk/scratch ./sdk/zarr
+	@GRIDHOLD_CHECKS=$(CHECKS) GRIDHOLD_PROOF=$(CURDIR)/docs/proof go test -count=1 -timeout 24h -run '^TestModelOf' ./sdk/blosc2 ./sdk/scratch ./sdk/zarr
 
 torture: ## processes that share containers, killed at random, for TIME
 	@REQUIRE_PEERS=1 GRIDHOLD_TORTURE=$(TIME) GRIDHOLD_PROOF=$(CURDIR)/docs/proof/torture.json go test -count=1 -timeout 24h -v -run '^TestTorture$$' ./internal/interop

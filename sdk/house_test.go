@@ -45,11 +45,11 @@ var arrows = []struct {
 	{"wasm", nil},
 	{"bindings/js/viewer", []string{"wasm"}}, // the page that the command serves
 	{"host", []string{"sdk", "native", "wasm"}},
-	{"internal/golden", nil},              // for tests and the programs of bench: see TestGoldenIsForTests
-	{"internal/faultfs", []string{"sdk"}}, // for tests too
-	{"internal/interop", nil},             // tests only, against the peers
-	{"internal/notice", nil},              // a program of make check
-	{"internal/proof", nil},               // what long runs counted
+	{"internal/golden", nil},                                // for tests and the programs of bench: see TestGoldenIsForTests
+	{"internal/faultfs", []string{"sdk", "internal/proof"}}, // for tests too
+	{"internal/interop", nil},                               // tests only, against the peers
+	{"internal/notice", nil},                                // a program of make check
+	{"internal/proof", nil},                                 // what long runs counted
 	{"cmd", []string{"sdk", "native", "wasm", "host", "bindings/js/viewer"}},
 	{"bench", []string{"sdk", "native", "wasm", "host"}},
 	{"examples", []string{"sdk", "native", "wasm", "host"}},

@@ -3,10 +3,16 @@ package faultfs
 import (
 	"flag"
 	"os"
+	"path/filepath"
 	"runtime"
+	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
+
+	"github.com/gridhold/gridhold/internal/proof"
 )
 
 // Check tries a property on random inputs (rapid.Check): the same hundred each
@@ -30,5 +36,44 @@ func Check(t *testing.T, property func(t *rapid.T)) {
 			t.Fatal(err)
 		}
 	}
-	rapid.Check(t, property)
+	before := counts()
+	rapid.Check(t, func(t *rapid.T) {
+		tally.sequences.Add(1)
+		property(t)
+	})
+	if dir := os.Getenv("GRIDHOLD_PROOF"); dir != "" && !t.Failed() {
+		prove(t, dir, before)
+	}
+}
+
+// tally counts what was tried in this process.
+var tally struct{ sequences, operations, failures, killed, cuts atomic.Int64 }
+
+func counts() map[string]int64 {
+	return map[string]int64{
+		"sequences": tally.sequences.Load(), "operations": tally.operations.Load(), "failures injected": tally.failures.Load(),
+		"processes killed": tally.killed.Load(), "power cuts": tally.cuts.Load(), "wrong": 0,
+	}
+}
+
+// proven are the counts so far of tests that have several parts.
+var proven = map[string]map[string]int64{}
+
+// prove writes what was counted since before into a file of the test's name.
+func prove(t *testing.T, dir string, before map[string]int64) {
+	what, _, _ := strings.Cut(strings.TrimPrefix(t.Name(), "TestModelOf"), "/")
+	what = strings.ToLower(what)
+	if proven[what] == nil {
+		proven[what] = map[string]int64{}
+	}
+	for name, n := range counts() {
+		proven[what][name] += n - before[name]
+	}
+	err := proof.Write(filepath.Join(dir, "model-"+what+".json"), proof.Record{
+		What: "A model of " + what + ", with failures, kills and power cuts", When: time.Now().UTC().Truncate(time.Second),
+		Command: "make models", Machine: proof.Machine(), Counts: proven[what], Found: []string{},
+	})
+	if err != nil {
+		t.Error(err)
+	}
 }

@@ -22,6 +22,7 @@ func (d *Disk) Cut(r *rand.Rand) *Disk {
 	d.mu.Lock()
 	log := slices.Clone(d.log)
 	d.mu.Unlock()
+	tally.cuts.Add(1)
 	keeps := func(int) bool { return false }
 	torn := false
 	switch r.IntN(5) {

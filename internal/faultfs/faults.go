@@ -178,6 +178,13 @@ func (x *Faults) next(op Op) (Fault, error) {
 		what = x.plan(op)
 	}
 	x.mu.Unlock()
+	tally.operations.Add(1)
+	switch {
+	case what.Kill:
+		tally.killed.Add(1)
+	case what.Err != nil:
+		tally.failures.Add(1)
+	}
 	if what.Before != nil {
 		what.Before()
 		if x.Dead() {
