@@ -35,9 +35,10 @@ class Results:
         self.path, self.program = f"{out}/results/{program}.jsonl", program
         open(self.path, "w").close()
 
-    def add(self, what, ours, theirs=None, *, peer="", unit="", goal=None, most=False, limit=None, note="", spoilt="", ratio=None, cpu=None):
+    def add(self, what, ours, theirs=None, *, peer="", unit="", goal=None, most=False, limit=None, note="", spoilt="", ratio=None, middle=None, cpu=None):
         """Hands in a figure. ``goal`` and ``most`` are for what goals.py does not name. ``limit``: its name, and what it reached, one a round. ``spoilt``: why
-        it does not count, whatever the ratio. ``ratio``: the ratios of the rounds, where they are not ours / theirs.
+        it does not count, whatever the ratio. ``ratio``: the ratios of the rounds, where they are not ours / theirs;
+        ``middle``: what lies in the middle of them, where that is not their median.
         ``cpu``: the ratios of processor time, theirs to ours."""
         each = ratio or ([a / b for a, b in zip(ours, theirs)] if theirs else list(ours))
         line = {
@@ -47,7 +48,7 @@ class Results:
             "unit": unit,
             "ours": statistics.median(ours),
             "theirs": statistics.median(theirs) if theirs else None,
-            "ratio": statistics.median(each),
+            "ratio": statistics.median(each) if middle is None else middle,
             "quartiles": quartiles(each),
             "rounds": len(each),
             "goal": GOALS.get(what, goal),

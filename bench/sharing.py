@@ -211,13 +211,17 @@ def spread(values):
     return f"{statistics.median(values):,.0f} ({min(values):,.0f} to {max(values):,.0f})"
 
 
+def cost_ratio(ours, theirs):
+    """That of medians; a cost below nothing is none."""
+    return max(statistics.median(ours), 0) / max(statistics.median(theirs), 0.1)
+
+
 def resampled(ours, theirs, times=1000):
     """Ratios of the medians of costs, of rounds drawn anew: a cost may be nothing in a round, so there is no ratio within one."""
     draw, found = random.Random(7), []
     for _ in range(times):
         rounds = [draw.randrange(len(ours)) for _ in ours]
-        a, b = (statistics.median(side[k] for k in rounds) for side in (ours, theirs))
-        found.append(max(a, 0) / max(b, 0.1))
+        found.append(cost_ratio(*([side[k] for k in rounds] for side in (ours, theirs))))
     return found
 
 
@@ -236,7 +240,7 @@ def report(out, results):
             continue
         lines.append("")
         both = {side: [100 * (1 - a / b) for a, b in zip(pair[0][side], pair[1][side])] for side in ("gridhold", "python-blosc2")}
-        figures.add(f"what locking costs, {label}", *both.values(), ratio=resampled(*both.values()), peer="python-blosc2", unit="%")
+        figures.add(f"what locking costs, {label}", *both.values(), ratio=resampled(*both.values()), middle=cost_ratio(*both.values()), peer="python-blosc2", unit="%")
         for side, costs in both.items():
             lines.append(f"Cost of locking, {label}, {side}: {statistics.median(costs):.1f} % "
                          f"({min(costs):.1f} to {max(costs):.1f}), {len(costs)} pairs.")
