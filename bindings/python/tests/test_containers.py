@@ -266,6 +266,7 @@ def test_lock_timeout(tmp_path):
                 with pytest.raises(TimeoutError):
                     other[0]
                 held[0] = 3
+        with gridhold.open(path, locking=True) as other:  # one who has time
             assert other[0] == 3
             with holder.holding_shared_lock() as shared:
                 assert other[0] == 3

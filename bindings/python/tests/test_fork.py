@@ -22,7 +22,7 @@ ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path i
 TRIES = """
 import sys, gridhold
 try:
-    with gridhold.open(sys.argv[1], mode="a", locking=True, lock_timeout=0.05) as other:
+    with gridhold.open(sys.argv[1], mode="a", locking=True, lock_timeout=float(sys.argv[2])) as other:
         other[0] = 9
     print("written")
 except gridhold.LockTimeoutError:
@@ -30,9 +30,9 @@ except gridhold.LockTimeoutError:
 """
 
 
-def outsider(path):
-    """What a process that has nothing to do with this one can do."""
-    done = subprocess.run([sys.executable, "-c", TRIES, str(path)], env=ENVIRONMENT, capture_output=True, text=True, timeout=60)
+def outsider(path, patience):
+    """What a process that has nothing to do with this one can do, if it waits so many seconds for the lock."""
+    done = subprocess.run([sys.executable, "-c", TRIES, str(path), str(patience)], env=ENVIRONMENT, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
 
@@ -72,7 +72,7 @@ def test_with_a_held_lock(tmp_path, directory):
     array, cache = gridhold.open_array(directory), None
     cache = array.shard_cache()
     array.retrieve_subchunk((0, 0), shard_cache=cache)
-    with gridhold.asarray(np.arange(8), urlpath=path, locking=True, lock_timeout=0.05) as c, gridhold.open(path) as reader:
+    with gridhold.asarray(np.arange(8), urlpath=path, locking=True, lock_timeout=2) as c, gridhold.open(path) as reader:
 
         def reads():
             good = np.array_equal(array.retrieve_subchunk((9, 9), shard_cache=cache), block(VALUES, (9, 9)))
@@ -96,9 +96,9 @@ def test_with_a_held_lock(tmp_path, directory):
         children = [Child(work) for work in (reads, gives_back, ends, reads)]
         assert [child.answer for child in children] == [True] * 4
         c[1] = held[1] + 10
-        assert outsider(path) == "locked"
+        assert outsider(path, 0.05) == "locked"
         entered.__exit__(None, None, None)
-        assert outsider(path) == "written"  # though the children are there
+        assert outsider(path, 60) == "written"  # though the children are there
         for child in children:
             child.end()
         assert list(c[:3]) == [9, 11, 2]
