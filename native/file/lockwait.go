@@ -18,11 +18,15 @@ func (l *lockFile) ask(ctx context.Context, h *hold) error {
 		return err
 	}
 	select {
-	case o.turn <- struct{}{}:
-	case <-o.dead:
-		return errGivenUp
-	case <-ctx.Done():
-		return storage.LockEnded(ctx, l.name)
+	case o.turn <- struct{}{}: // first: a lock that is free is had, however late it is
+	default:
+		select {
+		case o.turn <- struct{}{}:
+		case <-o.dead:
+			return errGivenUp
+		case <-ctx.Done():
+			return storage.LockEnded(ctx, l.name)
+		}
 	}
 	o.setAsking(true)
 	var err error
