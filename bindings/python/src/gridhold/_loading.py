@@ -218,10 +218,15 @@ class Loader:
         Raises InvalidError for images of several shapes, and what reading raises.
         """
         scratch = self._scratch
-        if scratch is not None and all(map(scratch.knows, {at.key for at in locations})):
+        if scratch is not None and (alike := scratch._alike(locations)) is not None:
+            if self._dtype is None:
+                to = self._spare.take((len(locations), *alike.shape), alike.dtype) if out is None else out
+                return scratch._read(alike, len(locations), to)
+            images = scratch._read(alike, len(locations), None)
+        elif scratch is not None and all(map(scratch.knows, {at.key for at in locations})):
             if out is not None and self._dtype is None:
                 return scratch.read(locations, out)
-            images = scratch.read(locations, self._spare_for(locations))
+            images = scratch.read(locations)
         else:
             parts = [self._one(at) for at in locations]
             if not parts or any(p.shape != parts[0].shape or p.dtype != parts[0].dtype for p in parts):
@@ -235,13 +240,6 @@ class Loader:
             out[...] = images
             return out
         return images
-
-    def _spare_for(self, locations: Sequence[ImageLocation]) -> NDArray | None:
-        """Memory for a batch that is like its first image, if it is handed out as it was read."""
-        if self._dtype is not None or not locations or locations[0].is_whole or self._scratch is None:
-            return None
-        shape, dtype, _ = self._scratch.describe(locations[0].key)
-        return None if any(at.is_whole for at in locations) else self._spare.take((len(locations), *shape), dtype)
 
     def _one(self, at: ImageLocation) -> NDArray:
         reader = self._reader(at.key)

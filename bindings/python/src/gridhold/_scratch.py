@@ -9,7 +9,7 @@ import os
 import struct
 import threading
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -41,6 +41,17 @@ class _ScratchHandle(Handle):
             self.description = done.data
             self._take(guest, done.object)
         return self._id
+
+
+class Images(NamedTuple):
+    """What locations mean."""
+
+    places: NDArray
+    """The number of the file of each image."""
+    indices: NDArray
+    shape: tuple[int, ...]
+    """Of what a location is: an image, or a whole file."""
+    dtype: np.dtype[Any]
 
 
 class ImageScratch(Shown):
@@ -154,8 +165,11 @@ class ImageScratch(Shown):
         What is held comes from the scratch, the rest from its files. Raises InvalidError for images that differ.
         """
         wishes = list(locations)
-        places, indices, (one, dtype) = self._alike(wishes) or self._each(wishes)
-        shape = (len(wishes), *one)
+        return self._read(self._alike(wishes) or self._each(wishes), len(wishes), out)
+
+    def _read(self, images: Images, count: int, out: NDArray | None) -> NDArray:
+        places, indices, one, dtype = images
+        shape = (count, *one)
         if out is None:
             out = np.empty(shape, dtype)
         elif out.shape != shape or out.dtype != dtype or not out.flags.c_contiguous or not out.flags.writeable:
@@ -164,8 +178,8 @@ class ImageScratch(Shown):
             self._fill(out.reshape(-1).view(np.uint8).reshape(len(places), -1), places, indices)
         return out
 
-    def _alike(self, wishes: Sequence[ImageLocation]) -> tuple[NDArray, NDArray, tuple[tuple[int, ...], np.dtype[Any]]] | None:
-        """What ``_each`` gives, of single images that are all there and alike; None of others."""
+    def _alike(self, wishes: Sequence[ImageLocation]) -> Images | None:
+        """Single images that are all there, of files that were looked at before, of one shape and type; None of others."""
         try:
             places = np.fromiter(map(self._places.__getitem__, map(_key, wishes)), np.int64, len(wishes))
         except KeyError:
@@ -174,10 +188,9 @@ class ImageScratch(Shown):
         kinds = self._kind[places]
         if not len(wishes) or (kinds != kinds[0]).any() or kinds[0] < 0 or (indices >= self._count[places].astype(np.uint64)).any():
             return None
-        return places, indices.astype(np.int64), self._kinds[kinds[0]]
+        return Images(places, indices.astype(np.int64), *self._kinds[kinds[0]])
 
-    def _each(self, wishes: Sequence[ImageLocation]) -> tuple[NDArray, NDArray, tuple[tuple[int, ...], np.dtype[Any]]]:
-        """The number of the file and the index of each image, and what each location is: a shape and a type."""
+    def _each(self, wishes: Sequence[ImageLocation]) -> Images:
         places: list[int] = []
         indices: list[int] = []
         like: tuple[tuple[int, ...], np.dtype[Any]] | None = None
@@ -203,7 +216,7 @@ class ImageScratch(Shown):
                 raise OutOfRangeError(f"image: {at}: the file has {count} images", item=key)
         if like is None:
             raise InvalidError("scratch: no locations")
-        return np.array(places), np.array(indices), like
+        return Images(np.array(places), np.array(indices), *like)
 
     def _fill(self, rows: NDArray, places: NDArray, indices: NDArray) -> None:
         """Fills a row for each image. What lies in the file is read from there, which costs one call of the guest, once."""
