@@ -50,6 +50,7 @@ var arrows = []struct {
 	{"internal/interop", nil},                               // tests only, against the peers
 	{"internal/notice", nil},                                // a program of make check
 	{"internal/proof", nil},                                 // what long runs counted
+	{"internal/soak", nil},                                  // tests only, of servers under load
 	{"cmd", []string{"sdk", "native", "wasm", "host", "bindings/js/viewer"}},
 	{"bench", []string{"sdk", "native", "wasm", "host"}},
 	{"examples", []string{"sdk", "native", "wasm", "host"}},
