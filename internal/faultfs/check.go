@@ -15,14 +15,14 @@ import (
 	"github.com/gridhold/gridhold/internal/proof"
 )
 
-// Check tries a property on random inputs (rapid.Check): the same hundred each
+// Check tries a property on random inputs (rapid.Check): the same fifty each
 // time, so that what passes once does not fail another time; or, where the
 // environment has GRIDHOLD_CHECKS, as many as that says, others each time. An
 // input that fails is made as short as it goes and told, with the seed to try
 // it again by.
 func Check(t *testing.T, property func(t *rapid.T)) {
 	t.Helper()
-	settings := map[string]string{"rapid.nofailfile": "true", "rapid.checks": "100"}
+	settings := map[string]string{"rapid.nofailfile": "true", "rapid.checks": "50"}
 	if runtime.GOOS == "wasip1" { // which takes ten times as long
 		settings["rapid.checks"] = "10"
 	}
