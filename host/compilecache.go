@@ -3,10 +3,13 @@ package host
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/gridhold/gridhold/wasm"
 )
 
 // UserCompileCache is a directory for Config.CompileCache of the user's own;
@@ -25,6 +28,19 @@ func UserCompileCache() string {
 // all of it beside it, in a file of the same name and this suffix, and one
 // that does not match is removed before wazero sees it.
 const sealSuffix = ".sha256"
+
+// ofGuest is the directory within a compile cache for the guest of this build.
+// All entries of a directory are hashed at each start, so those of other
+// builds lie elsewhere.
+func ofGuest(cache string) string {
+	var built struct {
+		SHA256 string `json:"sha256"`
+	}
+	if err := json.Unmarshal(wasm.Manifest, &built); err != nil || len(built.SHA256) < 16 {
+		return cache
+	}
+	return filepath.Join(cache, built.SHA256[:16])
+}
 
 // prepareCache makes the directory, which only its owner can write, and
 // removes entries that are not whole.

@@ -57,7 +57,7 @@ func child() int {
 // entries are the compiled guests in a cache.
 func entries(t *testing.T, dir string) (names []string) {
 	t.Helper()
-	found, err := filepath.Glob(filepath.Join(dir, "*", "*"))
+	found, err := filepath.Glob(filepath.Join(dir, "*", "*", "*"))
 	require.NoError(t, err)
 	for _, name := range found {
 		require.NotContains(t, name, ".tmp", "nothing unfinished is left")
@@ -97,6 +97,7 @@ func TestCompileCacheThatIsDamaged(t *testing.T) {
 	require.NoError(t, useCache(dir))
 	names := entries(t, dir)
 	require.Len(t, names, 1)
+	own := filepath.Dir(filepath.Dir(names[0]))
 	good, err := os.ReadFile(names[0])
 	require.NoError(t, err)
 	flipped := append([]byte(nil), good...)
@@ -107,14 +108,14 @@ func TestCompileCacheThatIsDamaged(t *testing.T) {
 		"foreign": append([]byte("WAZEVO\x05other"), good[11:]...),
 	} {
 		require.NoError(t, os.WriteFile(names[0], b, 0o600))
-		require.NoError(t, host.PrepareCache(dir), name)
+		require.NoError(t, host.PrepareCache(own), name)
 		require.NoFileExists(t, names[0], name)
 	}
 	require.NoError(t, os.WriteFile(names[0], good, 0o600))
-	require.NoError(t, host.PrepareCache(dir))
+	require.NoError(t, host.PrepareCache(own))
 	require.FileExists(t, names[0])
 	require.NoError(t, os.Remove(seal))
-	require.NoError(t, host.PrepareCache(dir))
+	require.NoError(t, host.PrepareCache(own))
 	require.NoFileExists(t, names[0], "no seal")
 
 	// What wazero itself refuses, although it is sealed, is made anew.

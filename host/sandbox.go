@@ -128,8 +128,10 @@ func New(ctx context.Context, c Config) (*Sandbox, error) {
 // and then done without.
 func (s *Sandbox) compile(ctx context.Context) error {
 	dirs := []string{""}
-	if dir := s.config.CompileCache; dir != "" && prepareCache(dir) == nil {
-		dirs = []string{dir, dir, ""}
+	if s.config.CompileCache != "" {
+		if dir := ofGuest(s.config.CompileCache); prepareCache(dir) == nil {
+			dirs = []string{dir, dir, ""}
+		}
 	}
 	var err error
 	for i, dir := range dirs {
