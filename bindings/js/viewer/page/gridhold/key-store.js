@@ -1,7 +1,7 @@
 // Stores of frames under keys, by the names of python-blosc2.
 import { ContainerRead, Kind } from './abi.js';
-import { Container, json } from './container.js';
-import { NotFoundError } from './errors.js';
+import { Container, Core, json } from './container.js';
+import { ClosedError, NotFoundError } from './errors.js';
 import { Frame, NDArray, SChunk } from './frame.js';
 import { decode } from './msgpack.js';
 /** Frames under keys. */
@@ -65,6 +65,51 @@ export class TreeStore extends DictStore {
         await leaf.close();
         return found;
     }
+    /** Sets one of the metadata of a node, which need not have any. All of them are replaced in one step, under the tree's lock if it has one. */
+    setVlmeta(path, name, value, options) {
+        return this.#changeVlmeta(path, (found) => { found[name] = value; }, options);
+    }
+    /** Rejects with NotFoundError. */
+    deleteVlmeta(path, name, options) {
+        return this.#changeVlmeta(path, (found) => {
+            if (!Object.hasOwn(found, name))
+                throw new NotFoundError(`${path}: no metadata ${name}`, { item: name });
+            delete found[name];
+        }, options);
+    }
+    #changeVlmeta(path, change, options) {
+        return this.holdingLock(async (held) => {
+            const found = await held.getVlmeta(path, options);
+            change(found);
+            const frame = new SChunk(await inMemory(this.core.gridhold, options));
+            try {
+                for (const [name, value] of Object.entries(found))
+                    await frame.vlmeta.set(name, value, options);
+                await held.put(`${rooted(path).replace(/\/+$/, '')}/__vlmeta__`, frame, options);
+            }
+            finally {
+                await frame.close();
+            }
+        }, options);
+    }
+}
+// Names in the guest's memory, where what is closed stays: those of closed ones are given again.
+const names = [];
+let serial = 0;
+/** A sequence without chunks in the guest's memory, which goes with it. */
+function inMemory(gridhold, { signal } = {}) {
+    const name = names.pop() ?? `vlmeta${serial++}`;
+    const text = json({ kind: 'schunk', typesize: 1, chunksize: 0, fs: 0, name, replace: true });
+    const request = new Uint8Array(4 + text.length);
+    new DataView(request.buffer).setUint32(0, text.length, true);
+    request.set(text, 4);
+    let made = false;
+    return Core.open(gridhold, name, async () => {
+        if (made)
+            throw new ClosedError(`${name}: it ended with the guest that had it`);
+        made = true;
+        return { kind: Kind.containerCreate, request };
+    }, () => names.push(name), signal);
 }
 function rooted(key) {
     return key.startsWith('/') ? key : `/${key}`;
