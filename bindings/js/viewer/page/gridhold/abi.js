@@ -1,10 +1,5 @@
-// The numbers of docs/abi.md, version 1.2: the one place in this binding that
-// knows offsets and codes.
-/** The version of the ABI that this binding speaks: a guest has to have the same major number, and at least this minor one. */
 export const ABI = { major: 1, minor: 2 };
-/** What an import answers when it will complete its token later. */
 export const PENDING = -0x8000_0000;
-/** Kinds of operations, as `gh_start` takes them. */
 export const Kind = {
     open: 1,
     close: 2,
@@ -32,13 +27,9 @@ export const Kind = {
     scratchRead: 26,
     scratchDo: 28,
 };
-/** What `gh_run` says when it returns. */
 export const Run = { idle: 0, more: 1, stalled: 2, reentered: 3 };
-/** `gh_result.state`. */
 export const State = { running: 1, ok: 2, failed: 3, panicked: 4 };
-/** `gh_result.kind`. */
 export const Answer = { none: 0, bytes: 1, json: 2, located: 3 };
-/** Offsets of `gh_mailbox`, all u32. */
 export const Mailbox = {
     live: 12,
     done: 16,
@@ -51,15 +42,10 @@ export const Mailbox = {
     status: 52,
     result: 56,
 };
-/** Offsets of `gh_result`. */
 export const Result = { state: 0, code: 4, kind: 8, ptr: 12, len: 16, detailPtr: 20, detailLen: 24, object: 28 };
-/** Offsets of `gh_read`. */
 export const Read = { store: 0, flags: 4, key: 8, keyLen: 12, ver: 16, verLen: 20, ranges: 24, n: 28 };
-/** Offsets of `gh_range`, and its size. */
 export const Range = { off: 0, len: 8, buf: 16, cap: 20, n: 24, size: 32 };
-/** Offsets of `gh_list`. */
 export const List = { store: 0, prefix: 4, prefixLen: 8, buf: 12, cap: 16 };
-/** Offsets of `gh_fetch`. */
 export const Fetch = {
     method: 0,
     methodLen: 4,
@@ -75,19 +61,12 @@ export const Fetch = {
     answerLen: 44,
     flags: 48,
 };
-/** `gh_fetch.flags`: the body was longer than `body_cap`. */
 export const FETCH_CUT = 1;
-/** Offsets of `gh_info`, and how long a version may be. */
 export const Info = { size: 0, need: 32, verLen: 44, ver: 48, verCap: 128, id: 176, minLen: 180 };
-/** Offsets of `gh_path`. */
 export const Path = { fs: 0, flags: 4, name: 8, nameLen: 12, to: 16, toLen: 20, buf: 24, cap: 28 };
-/** Offsets of `gh_stat`, and the kinds in it. */
 export const Stat = { size: 0, kind: 56, id: 60, isFile: 1, isDirectory: 2, isNetwork: 1 };
-/** Offsets of `gh_lock`, and the mode that is not shared. */
 export const Lock = { fs: 0, mode: 4, name: 8, nameLen: 12, owner: 16, exclusive: 2 };
-/** What `container_read` reads. */
 export const ContainerRead = { slice: 0, bytes: 1, chunk: 2, encoded: 3, vlmeta: 4, metalayer: 5, frame: 6, little: 256 };
-/** What `container_write` writes. */
 export const ContainerWrite = {
     slice: 0,
     append: 1,
@@ -101,7 +80,6 @@ export const ContainerWrite = {
     metalayer: 9,
     dropVlmeta: 10,
 };
-/** Codes of errors by name; `codeName` is the reverse. */
 export const Code = {
     NotFound: -1,
     Corrupt: -2,
@@ -124,7 +102,6 @@ export const Code = {
     Exists: -19,
 };
 const names = new Map(Object.entries(Code).map(([name, code]) => [code, name]));
-/** The name of a code; an unknown one is IO. */
 export function codeName(code) {
     return names.get(code) ?? 'IO';
 }

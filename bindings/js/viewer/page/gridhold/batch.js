@@ -1,7 +1,5 @@
-// Answers about many subchunks: gh_batch and gh_places of docs/abi.md.
 const RAW = 1;
-const PLACE = 24; // bytes of a gh_place
-/** Takes a batch apart, each subchunk in a buffer of its own. */
+const PLACE = 24;
 export function parts(answer, count) {
     const v = new DataView(answer.buffer, answer.byteOffset, answer.byteLength);
     let start = 8 * count;
@@ -12,7 +10,6 @@ export function parts(answer, count) {
         return part;
     });
 }
-/** Takes places apart; `undefined` for a subchunk that is not stored. */
 export function places(answer) {
     const v = new DataView(answer.buffer, answer.byteOffset, answer.byteLength);
     const count = v.getUint32(0, true);

@@ -1,9 +1,6 @@
-// A file that a user chose, as a store: for containers in pages.
-/** The name under which a `File` or `Blob` is opened. */
 export function blobName(blob) {
     return blob.name || 'blob';
 }
-/** A store of one object, under any key: a `File` or `Blob`. */
 export function blobStore(blob) {
     return {
         async read(_key, ranges) {
@@ -12,7 +9,7 @@ export function blobStore(blob) {
                 const to = 'suffix' in range || range.length === undefined ? blob.size : range.offset + range.length;
                 return new Uint8Array(await blob.slice(from, to).arrayBuffer());
             }));
-            return { data, size: blob.size, version: '1' }; // it cannot change
+            return { data, size: blob.size, version: '1' };
         },
     };
 }

@@ -1,4 +1,3 @@
-// Opening and making containers.
 import { Kind } from './abi.js';
 import { Core, fileOf, json } from './container.js';
 import { InvalidError } from './errors.js';
@@ -8,11 +7,10 @@ import { numpyCode } from './numpy.js';
 import { integers } from './request.js';
 import { objectIn } from './store.js';
 import { how, modes, packing } from './writing.js';
-/** Opens a container. */
 export async function openContainer(gridhold, source, options) {
     options.signal?.throwIfAborted();
     const { recipe, name, release } = place(gridhold, source, options);
-    let { repair = false } = options; // the first time only
+    let { repair = false } = options;
     const opening = async () => {
         const request = json({ ...recipe, repair });
         repair = false;
@@ -48,19 +46,16 @@ function place(gridhold, source, options) {
     const { store, release } = gridhold.acquire(object.store);
     return { recipe: { store, name: object.key }, name: object.key, release };
 }
-/** Makes an array. */
 export async function createArray(gridhold, target, options) {
     const { shape, chunks, blocks } = options;
     for (const [what, numbers] of Object.entries({ shape, chunks, blocks }))
         integers(what, numbers ?? []);
     return new NDArray(await create(gridhold, target, { kind: 'ndarray', dtype: numpyCode(options.dtype), shape, chunks, blocks }, options));
 }
-/** Makes a sequence. */
 export async function createSChunk(gridhold, target, options) {
     const { typesize = 1, chunksize = options.data?.byteLength ?? 0 } = options;
     return new SChunk(await create(gridhold, target, { kind: 'schunk', typesize, chunksize }, options));
 }
-/** Makes a store. */
 export async function createStore(gridhold, target, options) {
     const { kind, threshold = 0 } = options;
     return opened(await create(gridhold, target, { kind, threshold }, options));

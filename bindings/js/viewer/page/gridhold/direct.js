@@ -1,20 +1,11 @@
-// Single subchunks that are read past the guest: it gives the index of a shard
-// as a table, and where that and the codecs at hand are all that a read needs,
-// the platform fetches and decodes. Whatever is not as it should be is left to
-// the guest, whose rules about servers, versions and damage are the only ones.
 import { Kind } from './abi.js';
 import { openCodec } from './codecs.js';
 import { pageOrigin } from './page-fetch.js';
 import { packed } from './request.js';
-/** Types whose elements any bytes are. */
 const plain = /^(u?int(8|16|32|64)|float(16|32|64)|complex(64|128))$/;
-/** Requests under way past the guest, of one array. */
 const PARALLEL = 32;
-/** Bytes of tables that are kept of each cache. */
 const KEPT = 64 << 20;
-/** Bytes of a subchunk; larger ones come under the limits of the guest's memory. */
 const LARGEST = 64 << 20;
-/** An entry of a subchunk that is not stored. */
 const NONE = 2n ** 64n - 1n;
 export class DirectReads {
     #info;
@@ -36,7 +27,6 @@ export class DirectReads {
         this.#perShard = info.chunk_shape.map((length, axis) => length / sub[axis]);
         this.#size = sub.reduce((n, length) => n * length, info.item_size);
     }
-    /** Reads of an array, if its layout, types and codecs allow them. */
     static of(info, handle, store, fetch, codecs) {
         const { host_readable: readable, order_transposed: transposed, chunk_shape: chunk, effective_subchunk_shape: sub } = info;
         if (!readable || transposed || chunk === null || sub === null || !plain.test(info.data_type) || store.options.parallel !== undefined)
@@ -58,7 +48,6 @@ export class DirectReads {
             return undefined;
         }
     }
-    /** The elements of a subchunk; `undefined` leaves it to the guest. Rejects where loading the index does, and with the signal's reason. */
     async read(index, cache, guest, signal) {
         const grid = this.#info.subchunk_grid_shape;
         if (this.#busy >= PARALLEL || index.length !== grid.length || !index.every((at, axis) => at >= 0 && at < grid[axis]))
@@ -104,7 +93,6 @@ export class DirectReads {
         tables.byShard.set(shard.join(), table);
         return table;
     }
-    /** Takes a `gh_table` apart; `undefined` for one of no shard, or of no version that an answer could be held against. */
     #table(bytes) {
         const v = new DataView(bytes.buffer);
         const [count, flags, keyLength, versionLength] = [0, 4, 8, 12].map((at) => v.getUint32(at, true));
@@ -118,15 +106,14 @@ export class DirectReads {
         url.pathname = `${url.pathname.replace(/\/+$/, '')}/${key.split('/').map(encodeURIComponent).join('/')}`;
         return { url: url.href, version, size, entries };
     }
-    /** A part of the object, if the server answers it just so. */
     async #fetched({ url, version, size }, offset, length, signal) {
-        const fetch = this.#fetch; // called as a plain function, whatever `this` it has
+        const fetch = this.#fetch;
         const end = offset + length - 1;
         try {
             const response = await fetch(url, {
                 headers: { range: `bytes=${offset}-${end}` },
                 ...(signal && { signal }),
-                ...(pageOrigin() !== undefined && { cache: 'no-store' }), // as page-fetch.ts has it
+                ...(pageOrigin() !== undefined && { cache: 'no-store' }),
             });
             const { headers } = response;
             const right = response.status === 206 &&
@@ -143,7 +130,7 @@ export class DirectReads {
         }
         catch {
             signal?.throwIfAborted();
-            return undefined; // the guest tries again, and says what it was
+            return undefined;
         }
     }
     async #decoded(encoded) {

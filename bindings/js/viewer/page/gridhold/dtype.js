@@ -1,11 +1,9 @@
-// Data types as metadata has them, with sizes and offsets worked out.
 import { UnsupportedError } from './errors.js';
 const sizes = {
     bool: 1, int2: 1, int4: 1, int8: 1, int16: 2, int32: 4, int64: 8, uint2: 1, uint4: 1, uint8: 1, uint16: 2, uint32: 4, uint64: 8,
     bfloat16: 2, float16: 2, float32: 4, float64: 8, complex64: 8, complex128: 16, 'numpy.datetime64': 8, 'numpy.timedelta64': 8,
     string: 0, bytes: 0, variable_length_bytes: 0,
 };
-/** Reads a data type. Throws UnsupportedError for one that is not known here. */
 export function dataType(json) {
     const { name, configuration = {} } = typeof json === 'string' ? { name: json } : json;
     if (name === 'struct')
@@ -17,7 +15,6 @@ export function dataType(json) {
         return { name, itemSize };
     return { name, itemSize, unit: configuration.unit, scale: configuration.scale_factor };
 }
-/** Of raw bits, `r24`, and of the formats of at most eight bits, `float8_e4m3fn`. */
 function sizeInName(name) {
     const bits = /^r(\d+)$/.exec(name)?.[1];
     if (bits !== undefined)

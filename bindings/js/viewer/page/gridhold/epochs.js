@@ -1,8 +1,6 @@
-// The order in which a program goes through images, epoch after epoch.
 import { InvalidError } from './errors.js';
 import { integers } from './request.js';
 const mask = (1n << 64n) - 1n;
-/** PCG with the output function DXSM, as Go's `math/rand/v2` has it. */
 function* pcg(hi, lo) {
     for (let state = (hi << 64n) | lo;;) {
         state = BigInt.asUintN(128, state * 0x2360ed051fc65da44385df649fccf645n + 0x5851f42d4c957f2d14057b7ef767814fn);
@@ -14,7 +12,6 @@ function* pcg(hi, lo) {
         yield (out * (low | 1n)) & mask;
     }
 }
-/** The items of each batch of an epoch of `count` items, each one's place. Throws InvalidError. */
 export function batchesOf(count, batchSize, options) {
     const { shuffle = false, seed = 0, epoch = 0, dropLast = false, shard: [mine, shards] = [0, 1] } = options;
     integers('batchSize, epoch or shard', [batchSize, epoch, mine, shards]);

@@ -1,10 +1,6 @@
-// The files that an instance has open, and its imports that are about files.
-// They answer at once where the file system does, whose calls may block.
 import { Code, Path, Stat } from './abi.js';
 import { ClosedError, IOError, InvalidError, LimitError, ReadOnlyError } from './errors.js';
-/** Bits of `open`. */
 export const OPEN = { read: 1, write: 2, create: 4, exclusive: 8, truncate: 16 };
-/** An answer that is to come; `give` then lays it where it is wanted, and counts it. */
 export class Later {
     value;
     give;
@@ -17,7 +13,6 @@ function step(value, give) {
     return value instanceof Promise ? new Later(value, give) : give(value);
 }
 const nothing = () => 0;
-/** The imports of one instance about files. */
 export class Files {
     #memory;
     #system;
@@ -28,18 +23,15 @@ export class Files {
         this.#memory = memory;
         this.#system = system;
     }
-    /** How many files are open. */
     get count() {
         return this.#open.size;
     }
-    /** Closes all: the instance is dead. */
     close() {
         this.#closed = true;
         for (const { file } of this.#open.values())
             quietly(file);
         this.#open.clear();
     }
-    /** The imports, which may throw; arguments after the token. */
     imports() {
         return {
             open: (req, into) => {
@@ -95,13 +87,11 @@ export class Files {
                 const file = this.#file(id);
                 return file.lockRange === undefined ? Code.Unsupported : step(file.lockRange((BigInt(hi >>> 0) << 32n) | BigInt(lo >>> 0), mode), nothing);
             },
-            // Neither Node nor a browser has calls for these.
             allocate: () => Code.Unsupported,
             punch: () => Code.Unsupported,
-            copy: () => Code.Unsupported, // the guest copies by itself
+            copy: () => Code.Unsupported,
         };
     }
-    /** A file that opens only after the instance has died is closed. */
     #kept(opening) {
         if (!(opening instanceof Promise))
             return opening;
@@ -169,16 +159,13 @@ export class Files {
         return 0;
     }
 }
-/** Closes a file of which nobody is left to be told. */
 function quietly(file) {
     try {
         Promise.resolve(file.close()).catch(() => { });
     }
     catch {
-        // as above
     }
 }
-/** Puts two halves together. Throws LimitError beyond 2^53, where numbers of JavaScript are no longer exact. */
 function offset(lo, hi) {
     const off = (hi | 0) * 0x1_0000_0000 + (lo >>> 0);
     if (off < 0)
@@ -187,7 +174,6 @@ function offset(lo, hi) {
         throw new LimitError('file: an offset beyond 2^53');
     return off;
 }
-/** The file systems that instances may use, by number, while something is open in them. */
 export class SystemTable {
     #systems = new Map();
     #next = 1;

@@ -1,6 +1,4 @@
-// Floating-point numbers that JavaScript has no typed array for.
 import { InvalidError } from './errors.js';
-/** Bits of exponent and mantissa, and the bias. Formats of the OCP microscaling specification and of ml_dtypes. */
 const formats = {
     float16: [5, 10, 15, 'ieee'],
     float8_e3m4: [3, 4, 3, 'ieee'],
@@ -14,23 +12,17 @@ const formats = {
     float6_e3m2fn: [3, 2, 3, 'finite'],
     float4_e2m1fn: [2, 1, 1, 'finite'],
 };
-/**
- * Elements of `float16`, `bfloat16` or a float of at most 8 bits, each as
- * the number that it is; all of them are exact in a Float32Array. Throws
- * InvalidError for arrays of other types.
- */
 export function floats(array) {
     const { dtype, bytes } = array;
     const codes = array.type.itemSize === 2 ? new Uint16Array(bytes.buffer) : bytes;
     if (dtype === 'bfloat16') {
-        const wide = Uint32Array.from(codes, (code) => code << 16); // its upper half is all that differs
+        const wide = Uint32Array.from(codes, (code) => code << 16);
         return new Float32Array(wide.buffer);
     }
     const table = tableOf(dtype);
     return Float32Array.from(codes, (code) => table[code]);
 }
 const tables = new Map();
-/** The numbers of all codes of a format. */
 function tableOf(dtype) {
     let table = tables.get(dtype);
     if (table === undefined) {
@@ -40,7 +32,6 @@ function tableOf(dtype) {
     return table;
 }
 function numbers(dtype) {
-    // No sign and no mantissa: a power of two.
     if (dtype === 'float8_e8m0fnu')
         return (_, code) => (code === 255 ? NaN : 2 ** (code - 127));
     const format = formats[dtype];

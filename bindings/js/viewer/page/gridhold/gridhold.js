@@ -1,4 +1,3 @@
-// The door: loads the guest, keeps one living instance of it, opens things.
 import { Kind } from './abi.js';
 import { GridArray } from './array.js';
 import { fileOf } from './container.js';
@@ -33,7 +32,6 @@ export class Gridhold {
         this.#memory = memory;
         this.#outside = outside;
     }
-    /** Loads the guest and starts an instance. Rejects with IOError, CorruptError, LimitError, UnsupportedError. */
     static async load(options = {}) {
         checkByteOrder();
         const memory = options.memory ?? DEFAULT_MEMORY;
@@ -50,7 +48,6 @@ export class Gridhold {
         const gridhold = new Gridhold(module, memory, {
             stores: new StoreTable(),
             systems: new SystemTable(),
-            // Called as a plain function: the platform's fetch refuses any other `this`.
             fetch: options.fetch ?? ((input, init) => fetch(input, init)),
             codecs: strict ? {} : lent === undefined ? (options.codecs ?? {}) : (await import(lent)),
             strict,
@@ -69,102 +66,66 @@ export class Gridhold {
         }
         return gridhold;
     }
-    /** Compiles a guest, to be sent to workers and given to `load` there. */
     static compile(options = {}) {
         return compile(options.wasm, options.memory ?? DEFAULT_MEMORY);
     }
-    /** Size of the memory of all instances now, in bytes. */
     get memorySize() {
         return (this.#guest?.memorySize ?? 0) + (this.#pool?.memorySize ?? 0);
     }
-    /** @internal How many instances read arrays. */
     get readers() {
         return this.#pool?.size ?? 1;
     }
-    /** @internal The instance that reads a shard; without one, any. */
     reader(shard) {
         return this.#pool === undefined ? this.guest() : this.#pool.runner(shard);
     }
-    /** Opens an array. Rejects with NotFoundError, CorruptError, UnsupportedError, InvalidError where it is a group. */
     openArray(source, options = {}) {
         return this.#open(source, 'array', options);
     }
-    /** Opens a group. Errors as of `openArray`. */
     openGroup(source, options = {}) {
         return this.#open(source, 'group', options);
     }
-    /** Opens whatever is there. Errors as of `openArray`. */
     open(source, options = {}) {
         return this.#open(source, 'any', options);
     }
-    /**
-     * Opens the levels of an OME-Zarr pyramid (0.4 and 0.5). Errors as of `openGroup`; rejects with InvalidError where the
-     * group has none.
-     */
     openMultiscale(source, options = {}) {
         return openMultiscale(this, source, options);
     }
-    /** All nodes below a group. Needs a store that can list, or consolidated metadata. */
     list(source, options = {}) {
         return this.#ask(Kind.list, source, options);
     }
-    /** Reads every index, checksum and chunk of what is there, and says what is damaged. */
     verify(source, options = {}) {
         return this.#ask(Kind.verify, source, options);
     }
-    /**
-     * Opens a Blosc2 container: by its URL; as an object of a store, whose name `path` is; a `File` that a user chose; or in
-     * Node by its path (`containerFile` of the subpath says more). Rejects with NotFoundError, CorruptError, UnsupportedError, LimitError.
-     */
     async openContainer(source, options = {}) {
         return openContainer(this, source, options);
     }
-    /** Makes an array in a file and opens it for writing. Rejects with ExistsError. */
     async createArray(target, options) {
         return createArray(this, target, options);
     }
-    /** Makes a sequence in a file and opens it for writing. Rejects with ExistsError. */
     async createSChunk(target, options = {}) {
         return createSChunk(this, target, options);
     }
-    /** Makes a store of frames and opens it for writing. Rejects with ExistsError. */
     async createStore(target, options) {
         return createStore(this, target, options);
     }
-    /**
-     * Opens an MRC file: by its URL; as an object of a store, whose name `path` is; a `File` that a user chose; or in Node by
-     * its path. Rejects with NotFoundError, CorruptError, UnsupportedError.
-     */
     async openStack(source, options = {}) {
         return openStack(this, source, options);
     }
-    /** Reads a table of images: STAR, cryoSPARC's .cs, or a list. Sources as of `openStack`. Rejects with CorruptError, InvalidError. */
     async readTable(source, options = {}) {
         return readTable(this, source, options);
     }
-    /**
-     * Makes a scratch: images of `files` are read once, in runs of `runLength`, as far as `maxSize` bytes go. It is in the
-     * instance's memory, of which it may take half, or in a file of `originPrivate`, where it is found again. Rejects with
-     * InvalidError where there is nothing to hold.
-     */
     async createHostImageScratch(locations, runLength, maxSize, files, { file, signal } = {}) {
         return createScratch(this, file, locations, runLength, files, { maxSize, signal, readOnly: false });
     }
-    /**
-     * Opens a scratch file that other programs make and fill, for reading. What is not there yet is read from `files`.
-     * Rejects with NotFoundError where there is no scratch of these locations and run length.
-     */
     async openImageScratch(source, locations, runLength, files, options = {}) {
         const file = fileOf(source);
         if (file === undefined)
             throw new InvalidError('a scratch is a file');
         return createScratch(this, file, locations, runLength, files, { ...options, readOnly: true });
     }
-    /** @internal The file systems that are lent. */
     get systems() {
         return this.#outside.systems;
     }
-    /** Ends the instance. What runs is rejected with ClosedError, and so is every later call. Twice is fine. */
     close() {
         this.#closed = true;
         this.#guest?.close();
@@ -174,7 +135,6 @@ export class Gridhold {
     [Symbol.dispose]() {
         this.close();
     }
-    /** @internal The living instance; a fresh one where the last has died or panicked. */
     guest() {
         if (this.#closed)
             throw new ClosedError('gridhold: closed');
@@ -226,7 +186,6 @@ export class Gridhold {
             throw error;
         }
     }
-    /** How subchunks of an array are read past the guest: not where that is asked to do all, nor where workers read. */
     #direct(source, handle, info) {
         const { fetch, codecs, strict } = this.#outside;
         if (strict || this.#pool !== undefined || pathOf(source) !== undefined)
@@ -246,7 +205,6 @@ export class Gridhold {
             release();
         }
     }
-    /** @internal A source as the guest is told of it, kept in the table until it is released. */
     acquire(source) {
         const path = pathOf(source);
         if (path !== undefined)
@@ -267,7 +225,6 @@ export class Gridhold {
         const id = stores.acquire(store);
         return { store: { kind: 'host', id }, release: () => stores.release(id) };
     }
-    /** A directory by its path; a file is an archive. */
     #directory(path) {
         const { stores } = this.#outside;
         const archive = /\.(zip|ozx)$/i.test(path) ? /^(.*?)([^/\\]+)$/.exec(path) : null;
@@ -283,7 +240,6 @@ export class Gridhold {
 function json(value) {
     return new TextEncoder().encode(JSON.stringify(value));
 }
-/** JSON numbers are exact up to 2^53; an array that reaches further is refused. */
 function checkShapes(info) {
     for (const shape of [info.shape, info.chunk_shape, info.chunk_grid_shape, info.subchunk_grid_shape]) {
         if (!(shape ?? []).every(Number.isSafeInteger))

@@ -1,15 +1,10 @@
-// One instance of the guest: operations go in, turns of its loop carry them
-// on, answers come out. docs/abi.md is the contract; its sections "Hosts" and
-// "Death" are what this file is about.
 import { ABI, Answer, Code, Kind, Mailbox, Result, Run, State, codeName } from './abi.js';
 import { ClosedError, GridholdError, InternalError, UnsupportedError, errorOf } from './errors.js';
 import { Io } from './io.js';
 import { Memory } from './memory.js';
 import { Pacer } from './pacer.js';
 import { Wasi } from './wasi.js';
-/** How long one gh_run may compute, in microseconds, before the page gets a turn. */
 const BUDGET = 8000;
-/** How often in a row a guest may say that it is stalled. */
 const STALLS = 10;
 export class Guest {
     #exports;
@@ -30,11 +25,6 @@ export class Guest {
         this.#wasi = wasi;
         this.#io = io;
     }
-    /**
-     * Makes an instance and tells it that it has at most `cap` bytes of memory. Throws
-     * UnsupportedError for a guest of another ABI, InternalError for one that
-     * dies while it starts.
-     */
     static async start(module, cap, outside) {
         let instance;
         const memory = new Memory(() => instance.exports.memory.buffer);
@@ -46,18 +36,12 @@ export class Guest {
         guest.#begin(cap);
         return guest;
     }
-    /** Whether it takes operations: it lives, and nothing in it has panicked. */
     get usable() {
         return this.#death === undefined && this.#memory.u32(this.#mailbox + Mailbox.panics) === 0;
     }
-    /** Size of the instance's memory in bytes. */
     get memorySize() {
         return this.#memory.size;
     }
-    /**
-     * Runs one operation. An abort leaves at once with the signal's reason; all
-     * other failures are GridholdErrors.
-     */
     run(kind, request, signal) {
         return new Promise((resolve, reject) => {
             if (signal?.aborted)
@@ -84,7 +68,6 @@ export class Guest {
             this.#pacer.soon();
         });
     }
-    /** Ends the instance; what runs is rejected with ClosedError. */
     close() {
         this.#die(new ClosedError('gridhold: closed'));
     }
@@ -111,12 +94,11 @@ export class Guest {
             this.#startWaiting();
             const said = this.#run();
             if (this.#death !== undefined)
-                return; // closed by a lent codec
+                return;
             this.#io.begin();
             this.#plan(said);
         }
         catch (error) {
-            // #enter has buried the instance, or this binding misread it: both end it.
             this.#die(error instanceof GridholdError ? error : this.#internal(error));
         }
     }
@@ -124,7 +106,7 @@ export class Guest {
         for (let op = this.#waiting[0]; op !== undefined; op = this.#waiting[0]) {
             const { kind, request } = op;
             const id = this.#ask(request, (ptr) => this.#exports.gh_start(kind, ptr, request.length));
-            this.#waiting.shift(); // only now: until here it dies with the instance
+            this.#waiting.shift();
             if (id > 0) {
                 op.id = id;
                 this.#running.set(id, op);
@@ -134,7 +116,6 @@ export class Guest {
             }
         }
     }
-    /** Hands over completions and lets goroutines run. */
     #run() {
         for (;;) {
             const batch = this.#completions.splice(0, this.#memory.u32(this.#mailbox + Mailbox.cqCap));
@@ -176,7 +157,7 @@ export class Guest {
     #finish(id) {
         const op = this.#running.get(id);
         if (op === undefined)
-            return; // left by its caller
+            return;
         const at = this.#enter(() => this.#exports.gh_result(id)) >>> 0;
         if (at === 0)
             throw new InternalError('gridhold: an operation that ended has no result');
@@ -205,7 +186,6 @@ export class Guest {
         this.#completions.push({ token, n });
         this.#pacer.soon();
     }
-    /** Its caller waits no longer: the operation is dropped in the next turn. */
     #leave(op) {
         if (op.id === 0) {
             this.#waiting = this.#waiting.filter((other) => other !== op);
@@ -215,7 +195,6 @@ export class Guest {
         this.#abandoned.push(op.id);
         this.#pacer.soon();
     }
-    /** Lays a request into the guest for the time of one call. */
     #ask(request, call) {
         const own = this.#mailbox === 0 || request.length > this.#memory.u32(this.#mailbox + Mailbox.reqCap);
         const ptr = own
@@ -232,7 +211,6 @@ export class Guest {
                 this.#enter(() => this.#exports.gh_free(ptr));
         }
     }
-    /** Calls an export. Whatever is thrown out of one means that the instance is dead. */
     #enter(call) {
         try {
             return call();

@@ -1,24 +1,18 @@
-// A thing that lives in an instance, with the recipe by which it was made.
-// Instances die; a handle then makes its thing again on the next one.
 import { Kind } from './abi.js';
 import { ClosedError } from './errors.js';
-// Neither slot nor recipe may refer to the owner, or it would never be forgotten.
 const forgotten = new FinalizationRegistry(close);
 export class Handle {
     #what;
     #recipe;
     #slot;
-    /** `what` names the thing in errors; `release` is called once, when it is closed or forgotten. */
     constructor(what, recipe, release = () => { }) {
         this.#what = what;
         this.#recipe = recipe;
         this.#slot = { made: new Map(), closed: false, release };
     }
-    /** Closes the thing when `owner` is garbage. */
     ownedBy(owner) {
         forgotten.register(owner, this.#slot, this.#slot);
     }
-    /** Its number on an instance, at once where it is there already. Throws or rejects with ClosedError after `close`. */
     on(guest) {
         const { made, closed } = this.#slot;
         if (closed)
@@ -36,18 +30,16 @@ export class Handle {
                 made.set(guest, id);
         }, () => {
             if (made.get(guest) === making)
-                made.delete(guest); // the next caller tries again
+                made.delete(guest);
         });
         return making;
     }
-    /** The instances where it is. */
     get guests() {
         return [...this.#slot.made.keys()].filter((guest) => guest.usable);
     }
     get closed() {
         return this.#slot.closed;
     }
-    /** Closes it and waits for that. */
     async closeNow() {
         forgotten.unregister(this.#slot);
         this.#slot.closed = true;
@@ -56,13 +48,12 @@ export class Handle {
         }
         catch (error) {
             if (!(error instanceof ClosedError))
-                throw error; // it was closed with what it lies in
+                throw error;
         }
         finally {
             this.#slot.release();
         }
     }
-    /** Twice is fine. */
     close() {
         forgotten.unregister(this.#slot);
         close(this.#slot);
@@ -72,10 +63,8 @@ function close(slot) {
     if (slot.closed)
         return;
     slot.closed = true;
-    // Whatever fails here, the thing is gone: its instance is, or it was never made.
     ending(slot).catch(() => { }).finally(slot.release);
 }
-/** Closes it wherever it is. */
 async function ending(slot) {
     await Promise.all([...slot.made].map(async ([guest, id]) => {
         const request = new Uint8Array(4);
@@ -84,7 +73,6 @@ async function ending(slot) {
             await guest.run(Kind.close, request);
     }));
 }
-/** Waits for what others may wait for too, until the signal. */
 export function abortable(promise, signal) {
     if (signal === undefined || !(promise instanceof Promise))
         return promise;

@@ -1,4 +1,3 @@
-// Files of images, the tables that point at them, and scratches of them.
 import { Kind } from './abi.js';
 import { fileOf, json } from './container.js';
 import { dataType } from './dtype.js';
@@ -8,7 +7,6 @@ import { integers, packed } from './request.js';
 import { objectIn } from './store.js';
 import { ndArray } from './values.js';
 const ROW = 48;
-/** @internal */
 export function imagePlace(gridhold, source, path) {
     const file = fileOf(source);
     if (file !== undefined && (path === undefined || file === source)) {
@@ -19,26 +17,21 @@ export function imagePlace(gridhold, source, path) {
     const { store, release } = gridhold.acquire(object.store);
     return { where: { store }, name: object.key, release };
 }
-/** Pixels as values: pairs of int16, which have no type of their own, lie as re, im. */
 export function pixels(bytes, shape, dtype) {
     if (dtype !== 'complex_int16')
         return ndArray(bytes, shape, dataType(dtype));
     return { data: new Int16Array(bytes.buffer), bytes, shape, dtype, type: { name: dtype, itemSize: 4 } };
 }
-/** An MRC file, opened by `Gridhold.openStack`. Calls may overlap as they like. */
 export class ImageStack {
     #gridhold;
     #handle;
-    /** The description, as `gridhold info --json` prints it. */
     info;
-    /** @internal */
     constructor(gridhold, handle, info) {
         this.#gridhold = gridhold;
         this.#handle = handle;
         this.info = info;
         handle.ownedBy(this);
     }
-    /** How many images there are. */
     get length() {
         return this.info.images;
     }
@@ -51,12 +44,10 @@ export class ImageStack {
     get dtype() {
         return this.info.data_type;
     }
-    /** One image, by its index from 0. Rejects with OutOfRangeError. */
     async image(index, options = {}) {
         const { bytes } = await this.read(index, 1, options);
         return pixels(bytes, [...this.imageShape], this.dtype);
     }
-    /** Images one after another. Rejects with OutOfRangeError, LimitError. */
     async read(first, count, options = {}) {
         integers('image', [first, count]);
         if (first < 0 || count < 0 || first + count > this.length) {
@@ -67,7 +58,6 @@ export class ImageStack {
         const { bytes } = await guest.run(Kind.imagesRead, request, options.signal);
         return pixels(bytes, [count, ...this.imageShape], this.dtype);
     }
-    /** Twice is fine. */
     close() {
         this.#handle.close();
     }
@@ -75,7 +65,6 @@ export class ImageStack {
         this.close();
     }
 }
-/** @internal */
 export async function openStack(gridhold, source, options) {
     options.signal?.throwIfAborted();
     const { where, name, release } = imagePlace(gridhold, source, options.path);
@@ -102,7 +91,6 @@ export async function openStack(gridhold, source, options) {
         throw error;
     }
 }
-/** @internal */
 export async function readTable(gridhold, source, options) {
     const { where, name, release } = imagePlace(gridhold, source, options.path);
     const { column = '', clean = false } = options;
@@ -124,7 +112,6 @@ export async function readTable(gridhold, source, options) {
         release();
     }
 }
-/** Takes a `gh_rows` apart. */
 function addRows(rows, bytes) {
     const v = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     const length = v.getUint32(0, true);

@@ -1,7 +1,5 @@
-// The file of all shard indexes of an array.
 import { blobStore } from './blob-store.js';
 import { objectAt } from './store.js';
-/** @internal The same, as a store and a key in it. */
 export function placeOf(pack) {
     if (typeof pack === 'string' || pack instanceof URL)
         return objectAt(pack);

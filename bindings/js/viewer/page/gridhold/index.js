@@ -1,4 +1,3 @@
-/** Single subchunks of sharded Zarr arrays, Blosc2 containers, and stacks of images, in browsers and Node. */
 export { GridArray } from './array.js';
 export { ShardCache } from './cache.js';
 export { gzipStream, platformCodecs, zlibStream } from './codecs.js';

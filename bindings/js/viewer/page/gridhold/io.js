@@ -1,10 +1,3 @@
-// The inputs and outputs of one instance: what its imports ask, carried out
-// on stores, fetch and timers, and answered by completions.
-//
-// An import only notes what is asked and answers PENDING: caller's code runs
-// after the export has returned. What may answer at once, a lent codec and a
-// store's readNow, runs inside; it may call Gridhold too, which then only
-// notes the call.
 import { Code, Info, List, PENDING, Range, Read } from './abi.js';
 import { openCodec } from './codecs.js';
 import { Exchanges, Released, reason } from './exchange.js';
@@ -20,13 +13,11 @@ export class Io {
     #later = [];
     #codecs = new Map();
     #exchanges;
-    /** The files that the instance has open. */
     files;
     #locks;
     #failures = new Map();
     #encoder = new TextEncoder();
     #thrown = [];
-    /** `complete` hands a completion to the instance's loop. */
     constructor(memory, outside, complete) {
         this.#memory = memory;
         this.#outside = outside;
@@ -35,7 +26,6 @@ export class Io {
         this.files = new Files(memory, (id) => outside.systems.get(id));
         this.#locks = new Locks(memory, (id) => outside.systems.get(id));
     }
-    /** The functions of the import module `gridhold`. None of them throws. */
     imports() {
         return {
             read_ranges: (token, req, info) => this.#now(token, () => this.#readNow(token, req >>> 0, info >>> 0)),
@@ -66,12 +56,10 @@ export class Io {
         }
         return imports;
     }
-    /** Begins what was asked during the last export. Not to be called from inside one. */
     begin() {
         for (const start of this.#later.splice(0))
             start();
     }
-    /** Lets go of everything that is out: the instance is dead. */
     abandon() {
         const out = [...this.#pending.values()];
         this.#pending.clear();
@@ -81,7 +69,6 @@ export class Io {
         this.files.close();
         this.#locks.close();
     }
-    /** What a store, fetch or codec threw, found by the text that came back from the guest. */
     causeOf(text) {
         const found = this.#thrown.find((t) => t.text !== '' && text.endsWith(t.text));
         return found?.error;
@@ -93,7 +80,7 @@ export class Io {
         return PENDING;
     }
     #awaited(token, { value, give }) {
-        value.catch(() => { }); // whoever has left does not hear of it
+        value.catch(() => { });
         return this.#ask(token, async (p) => {
             const answer = await value;
             this.#check(p);
@@ -124,7 +111,6 @@ export class Io {
             return this.#failed(token, thrown);
         }
     }
-    /** After every await: is the token still ours to write for? */
     #check(p) {
         if (this.#pending.get(p.token) !== p)
             throw new Released();
@@ -133,9 +119,9 @@ export class Io {
         const p = this.#pending.get(token);
         if (p !== undefined) {
             this.#pending.delete(token);
-            this.#later.push(() => p.abort.abort()); // listeners are caller's code
+            this.#later.push(() => p.abort.abort());
         }
-        return 0; // RELEASED: continuations write only while the token is out
+        return 0;
     }
     #failed(token, thrown) {
         const error = asGridholdError(thrown);
@@ -172,7 +158,6 @@ export class Io {
             return later === undefined ? Code.NotFound : this.#give(wish, later, info);
         });
     }
-    /** Reads a `gh_read`. */
     #wish(req) {
         const v = this.#memory.view();
         const text = (at) => this.#memory.text(v.getUint32(req + at, true), v.getUint32(req + at + 4, true));
@@ -183,7 +168,6 @@ export class Io {
         const store = this.#store(v.getUint32(req + Read.store, true));
         return { store, key: text(Read.key), version: text(Read.ver) || undefined, ranges, list };
     }
-    /** Lays what a store answered where it was wanted. */
     #give({ key, ranges, list, version: wanted }, { data, size = -1, version = '' }, info) {
         if (wanted !== undefined && version !== wanted)
             throw new StaleError(`${key}: the object has changed`, { item: key });
@@ -203,7 +187,6 @@ export class Io {
         });
         return data.length;
     }
-    /** The largest answer if one does not fit its buffer, or 0. */
     #tooSmall(list, data) {
         const v = this.#memory.view();
         const fits = data.every((bytes, i) => bytes.length <= v.getUint32(list + i * Range.size + Range.cap, true));
@@ -255,9 +238,6 @@ export class Io {
         const codec = this.#codecs.get(id);
         if (codec === undefined || op !== 0)
             return Code.Unsupported;
-        // Whatever a lent codec makes that is not exactly what is wanted, and
-        // whatever it throws, sends the guest to its own decoder: so results and
-        // errors are the same with and without.
         const put = (bytes) => {
             if (!(bytes instanceof Uint8Array) || bytes.length !== dstLen)
                 return Code.Unsupported;
@@ -287,7 +267,6 @@ export class Io {
         return store;
     }
 }
-/** Reads a `gh_range`. Throws LimitError beyond 2^53, where numbers of JavaScript are no longer exact. */
 function byteRange(v, at) {
     const off = v.getBigInt64(at + Range.off, true);
     const len = v.getBigInt64(at + Range.len, true);

@@ -1,5 +1,3 @@
-// How Gridhold is loaded.
-/** @internal The URL of a module of codecs. */
 export function codecModule(codecs) {
     if (codecs instanceof URL)
         return codecs.href;

@@ -1,14 +1,7 @@
-// From whatever names the guest to a compiled module.
 import { IOError, InvalidError } from './errors.js';
 import { withMemoryMaximum } from './maximum.js';
 import { platform } from './platform.js';
-/** The guest that comes with the package. */
 const shipped = new URL('./gridhold.wasm', import.meta.url);
-/**
- * Compiles a guest whose instances can have at most `memory` bytes of memory.
- * A module that is compiled already stays as it is. Throws IOError where the
- * bytes cannot be had, CorruptError where they are no module.
- */
 export async function compile(source, memory) {
     if (source instanceof WebAssembly.Module)
         return source;

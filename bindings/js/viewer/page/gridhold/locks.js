@@ -1,5 +1,3 @@
-// The locks that an instance holds, and its imports about them. Waiting is the
-// file system's: an instance goes on meanwhile with what else it has to do.
 import { Lock, Stat } from './abi.js';
 import { ClosedError, LockedError, UnsupportedError } from './errors.js';
 export class Locks {
@@ -11,13 +9,11 @@ export class Locks {
         this.#memory = memory;
         this.#system = system;
     }
-    /** Gives all back: the instance is dead. */
     close() {
         for (const { lock } of this.#held.values())
             quietly(lock);
         this.#held.clear();
     }
-    /** `lock`. `check` throws when nobody wants it any more. */
     async lock(req, into, signal, check) {
         const u32 = (field) => this.#memory.u32(req + field);
         const wanted = {
@@ -44,7 +40,6 @@ export class Locks {
         this.#memory.view().setUint32(into + Stat.id, this.#last, true);
         return 0;
     }
-    /** `unlock`. */
     unlock(id) {
         const held = this.#held.get(id);
         if (held === undefined)
@@ -63,6 +58,5 @@ function quietly(lock) {
         lock.release();
     }
     catch {
-        // nobody is left to be told
     }
 }

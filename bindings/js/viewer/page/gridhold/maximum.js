@@ -1,19 +1,8 @@
-// The maximum of a module's memory. A module made by Go declares none, so it
-// could grow to 4 GiB; the engine enforces what the module itself says, and
-// therefore the limit is written into the module before it is compiled.
 import { CorruptError, LimitError } from './errors.js';
-/** The default cap of an instance's memory, in bytes. */
 export const DEFAULT_MEMORY = 512 * 1024 * 1024;
 const PAGE = 65536;
 const SECTION_MEMORY = 5;
 const HAS_MAXIMUM = 1;
-/**
- * Returns the module with a memory maximum of `bytes`, rounded down to pages;
- * a lower maximum that it already has stays. The input is not changed.
- * Throws LimitError if the module starts with more.
- *
- * WebAssembly core specification, 5.5.8 (memory section).
- */
 export function withMemoryMaximum(module, bytes) {
     const section = findSection(module, SECTION_MEMORY);
     let at = section.body;
@@ -52,7 +41,6 @@ function findSection(module, id) {
     }
     throw new CorruptError('wasm: the module is cut short or has no memory');
 }
-/** LEB128, at most five bytes. */
 function readU32(bytes, at) {
     let value = 0;
     for (let i = 0; i < 5; i++) {

@@ -1,8 +1,5 @@
-// MessagePack, as far as metadata of containers needs it.
-// Format: https://github.com/msgpack/msgpack/blob/master/spec.md
 import { CorruptError, InvalidError, UnsupportedError } from './errors.js';
 const DEEPEST = 64;
-/** A value of a type that applications define. */
 export class Extension {
     type;
     data;
@@ -11,10 +8,6 @@ export class Extension {
         this.data = data;
     }
 }
-/**
- * The value that is all of `bytes`: integers beyond 2^53 are BigInts, maps are objects if their keys are strings
- * and Maps if not. Throws CorruptError.
- */
 export function decode(bytes) {
     const reader = new Reader(bytes);
     const value = reader.value(0);
@@ -53,7 +46,6 @@ class Reader {
             throw this.corrupt('a text that is not UTF-8');
         }
     }
-    /** A length of 1, 2 or 4 bytes. */
     #length(size) {
         const at = this.#skip(size);
         return size === 1 ? this.#view.getUint8(at) : size === 2 ? this.#view.getUint16(at) : this.#view.getUint32(at);
@@ -115,7 +107,7 @@ class Reader {
     #list(n, depth) {
         const list = [];
         while (list.length < n)
-            list.push(this.value(depth + 1)); // each has a byte at least, or it ends early
+            list.push(this.value(depth + 1));
         return list;
     }
     #map(n, depth) {
@@ -131,7 +123,6 @@ class Reader {
 function small(n) {
     return Number.isSafeInteger(Number(n)) ? Number(n) : n;
 }
-/** Throws UnsupportedError for what MessagePack has no form of. Numbers without a fraction are integers. */
 export function encode(value) {
     const out = [];
     append(out, value, 0);

@@ -1,10 +1,8 @@
-// Data types as NumPy writes them, which is how containers name theirs.
 import { dataType } from './dtype.js';
 const kinds = {
     b1: 'bool', i1: 'int8', i2: 'int16', i4: 'int32', i8: 'int64', u1: 'uint8', u2: 'uint16', u4: 'uint32', u8: 'uint64',
     f2: 'float16', f4: 'float32', f8: 'float64', c8: 'complex64', c16: 'complex128',
 };
-/** The data type of `"<f4"`, `"<M8[ns]"`, `"<U3"`; what is none that JavaScript has (structs, raw bytes) is bits of `itemSize` bytes. */
 export function numpyType(text, itemSize) {
     const code = text.replace(/^[<>|=]/, '');
     const name = kinds[code];
@@ -27,7 +25,6 @@ export function numpyType(text, itemSize) {
     return { name: `r${8 * itemSize}`, itemSize };
 }
 const codes = new Map(Object.entries(kinds).map(([code, name]) => [name, code]));
-/** How NumPy writes a plain data type, `"int32"`; what is written so already, is taken as it is. */
 export function numpyCode(name) {
     const code = codes.get(name);
     if (code === undefined)

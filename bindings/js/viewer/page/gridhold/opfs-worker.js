@@ -1,6 +1,3 @@
-// The worker that keeps the files of the origin-private file system open: only
-// workers may read and write them in place, and a file that is open so is
-// nobody else's, of this page or another.
 import { ExistsError, GridholdError, IOError, InvalidError, LockedError } from './errors.js';
 import { OPEN } from './files.js';
 const byName = new Map();
@@ -19,7 +16,6 @@ async function directory(parts, create = false) {
         at = await at.getDirectoryHandle(part, { create });
     return at;
 }
-/** A name's directory, and what it is called there. */
 async function placed(name, create = false) {
     const parts = name.split('/');
     if (!parts.every((part) => part !== '' && part !== '.' && part !== '..'))
@@ -103,7 +99,6 @@ const files = {
             there.gone = true;
             byName.delete(to);
         }
-        // What is open cannot be moved: it is closed for that, and opened again.
         const open = byName.get(from);
         if (open !== undefined)
             shut(open);
@@ -137,7 +132,7 @@ const files = {
         await at.getDirectoryHandle(base, { create: true });
     },
     async names(name) {
-        const at = await directory(name === '' ? [] : name.split('/'), true); // whoever looks is about to make something there
+        const at = await directory(name === '' ? [] : name.split('/'), true);
         const found = [];
         for await (const [base, { kind }] of at.entries()) {
             found.push(kind === 'directory' ? `${base}/` : base);
@@ -196,7 +191,6 @@ const codes = {
     SecurityError: 'NotAllowed',
 };
 const scope = globalThis;
-// One after another: a name must not change while it is looked up.
 let queue = Promise.resolve();
 scope.onmessage = ({ data: { id, call, args } }) => {
     queue = queue.then(async () => {

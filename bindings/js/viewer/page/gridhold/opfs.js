@@ -1,12 +1,5 @@
-// The origin-private file system of a page as one that is lent to the guest: a
-// worker does what is asked, so everything is answered later.
 import { Code } from './abi.js';
 import { UnsupportedError, errorOf } from './errors.js';
-/**
- * A file of the origin-private file system, by a name with slashes: for containers and scratches that a page writes and
- * finds again. Its directories are made as they are needed. While it is open nobody else opens it, of this page's origin
- * either: LockedError. Throws UnsupportedError where there is no such file system.
- */
 export function originPrivate(name) {
     if (typeof Worker === 'undefined' || globalThis.navigator?.storage?.getDirectory === undefined) {
         throw new UnsupportedError('there is no origin-private file system here', { item: name });
@@ -33,7 +26,6 @@ class PrivateFileSystem {
             this.#waiting.clear();
         };
     }
-    /** Asks the worker. */
     ask(call, ...args) {
         return new Promise((resolve, reject) => {
             const id = ++this.#last;
@@ -59,7 +51,7 @@ class PrivateFileSystem {
     names(name) {
         return this.ask('names', name);
     }
-    syncDir() { } // the browser's to see to
+    syncDir() { }
     free() {
         return this.ask('free');
     }
@@ -75,7 +67,7 @@ class PrivateFile {
         return this.#system.ask('readAt', this.#file, into.length, off);
     }
     writeAt(bytes, off) {
-        return this.#system.ask('writeAt', this.#file, bytes.slice(), off); // a part of the guest's memory, which would go along whole
+        return this.#system.ask('writeAt', this.#file, bytes.slice(), off);
     }
     truncate(size) {
         return this.#system.ask('truncate', this.#file, size);

@@ -1,8 +1,4 @@
-// When the loop of an instance takes its next turn: at once, but never so
-// often in a row that timers and events of the page have to wait.
-/** How long turns may follow each other without a pause, in milliseconds. */
 const HELD = 10;
-/** After so long without a turn, in milliseconds, others have had theirs. */
 const IDLE = 2;
 export class Pacer {
     #turn;
@@ -12,7 +8,6 @@ export class Pacer {
     constructor(turn) {
         this.#turn = turn;
     }
-    /** Plans a turn: as a microtask, or as a task where turns have held the thread for long. */
     soon() {
         if (this.#planned)
             return;
@@ -25,7 +20,6 @@ export class Pacer {
         else
             queueMicrotask(() => this.#run());
     }
-    /** Plans a turn after at least `ms`, letting everything else go first. */
     later(ms) {
         if (this.#planned)
             return;
@@ -39,12 +33,11 @@ export class Pacer {
         this.#planned = false;
         const now = performance.now();
         if (now - this.#began > HELD)
-            this.#began = now; // this turn came as a task
+            this.#began = now;
         this.#turn();
         this.#last = performance.now();
     }
 }
-// A timer of 0 ms is stretched to 4 by browsers; a message is not.
 const task = globalThis.setImmediate ??
     ((run) => {
         const { port1, port2 } = new MessageChannel();

@@ -1,27 +1,15 @@
-// Requests of a page. What a browser does not let through to another origin
-// at once (the Fetch standard, "CORS-safelisted request-header") costs a
-// preflight, which many servers refuse: If-Match, and ranges from the end. So
-// tags are compared in the answer, and the end is found by the size that the
-// answer tells.
-/** Bytes before the wanted ones that are rather read than asked around. */
 const SKIP = 256 * 1024;
-/** How far before the earliest tail so far the next one is looked for. */
 const SLACK = 16 * 1024;
-/** Origins, and lengths of tails there, that are remembered. */
 const KEPT = 256;
-/** Makes the requests of a page, or of its worker, and learns of servers how. */
 export class PageFetch {
     #fetch;
     #home;
     #tails = new Map();
-    /** Origins that do not tell a page the size of what they send parts of. */
     #silent = new Set();
-    /** `origin` is the page's. */
     constructor(fetch, origin) {
         this.#fetch = fetch;
         this.#home = `${origin}/`;
     }
-    /** As `fetch`, without what costs a preflight where that can be done without. */
     async fetch(url, init, headers) {
         if (url.startsWith(this.#home))
             return this.#plain(url, init, headers);
@@ -30,7 +18,6 @@ export class PageFetch {
         const response = suffix === null ? await this.#plain(url, init, rest) : await this.#tail(url, init, rest, Number(suffix[1]));
         if (tag === undefined || !(response.ok || response.status === 416))
             return response;
-        // What begins behind the end, and has no tag, is taken for a part of what was there before.
         const got = response.headers.get('etag');
         if (got === tag || (got === null && response.ok))
             return response;
@@ -39,19 +26,15 @@ export class PageFetch {
     }
     async #plain(url, init, headers) {
         try {
-            // Chromium's cache lets one request at a time have an object, though each wants another part of it.
             return await this.#fetch(url, { ...init, headers, ...('range' in headers && { cache: 'no-store' }) });
         }
         catch (error) {
-            // Chromium fails where a server packs what was asked for by a range. What
-            // begins at 0 may be had whole; whoever wanted a part of it cuts it.
             if (!(error instanceof TypeError) || !/^bytes=0-\d+$/.test(headers.range ?? ''))
                 throw error;
             const { range: _, ...whole } = headers;
             return this.#fetch(url, { ...init, headers: whole });
         }
     }
-    /** The last `n` bytes, by a range that begins where they may. */
     async #tail(url, init, headers, n) {
         const { origin } = new URL(url);
         if (this.#silent.has(origin))
@@ -74,7 +57,6 @@ export class PageFetch {
             if (response.status === 206 && Number(told[1]) === start && start <= tail && (tail - start <= SKIP || tries > 1)) {
                 return ending(response, tail - start, tail, size);
             }
-            // One that is empty has no range; one that keeps changing is the guest's to judge.
             if (size === 0 || tries > 2)
                 return response;
             discard(response);
@@ -93,16 +75,13 @@ export class PageFetch {
             this.#tails.delete(this.#tails.keys().next().value);
     }
 }
-/** Whether a page, or its worker, asks another origin. Never in Node. */
 export function isAbroad(url) {
     const origin = pageOrigin();
     return origin !== undefined && !url.startsWith(`${origin}/`);
 }
-/** The origin of the page; `undefined` in Node. */
 export function pageOrigin() {
     return globalThis.location?.origin;
 }
-/** An answer without the first `skip` bytes of its body. */
 function ending(response, skip, tail, size) {
     const headers = new Headers(response.headers);
     headers.set('content-range', `bytes ${tail}-${size - 1}/${size}`);
@@ -117,7 +96,6 @@ function ending(response, skip, tail, size) {
     });
     return new Response(response.body?.pipeThrough(cut) ?? null, { status: response.status, headers });
 }
-/** Nobody reads the rest. */
 export function discard(response) {
     response.body?.cancel().catch(() => { });
 }

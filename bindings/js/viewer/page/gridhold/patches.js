@@ -1,9 +1,4 @@
-// Pieces of images around points that lie anywhere, also outside.
 import { InvalidError } from './errors.js';
-/**
- * A patch for each centre, one after another, from `centre - floor(extent / 2)` on, with the bytes of `outside` where there is no image. `image`
- * are the pixels of one of `shape`. Throws InvalidError.
- */
 export function cutPatches(image, shape, extent, centres, outside) {
     const whole = (n) => Number.isSafeInteger(n);
     if (extent.length !== shape.length || !extent.every((n) => whole(n) && n > 0)) {
@@ -19,7 +14,7 @@ export function cutPatches(image, shape, extent, centres, outside) {
         if (centre.length !== shape.length || !centre.every(whole))
             throw new InvalidError(`a centre of [${centre}] in an image of [${shape}]`);
         const cut = (axis, to, from) => {
-            const begin = centre[axis] - Math.floor(extent[axis] / 2); // of the patch, in the image
+            const begin = centre[axis] - Math.floor(extent[axis] / 2);
             const [low, high] = [Math.max(begin, 0), Math.min(begin + extent[axis], shape[axis])];
             if (low >= high)
                 return;

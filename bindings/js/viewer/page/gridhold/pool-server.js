@@ -1,10 +1,7 @@
-// The part of a pool that runs in its worker: an instance of the guest, whose
-// stores are the thread's.
 import { SystemTable } from './files.js';
 import { Guest } from './guest.js';
 import { heard, told } from './pool-messages.js';
 import { StoreTable } from './store.js';
-/** What the thread threw, by the number that it has there. */
 class Thrown extends Error {
     number;
     constructor(number) {
@@ -12,7 +9,6 @@ class Thrown extends Error {
         this.number = number;
     }
 }
-/** Serves operations for the other end of the port. */
 export function serveGuest(port) {
     const questions = new Map();
     const running = new Map();
@@ -51,7 +47,7 @@ export function serveGuest(port) {
         }
         catch (error) {
             if (leaving.signal.aborted)
-                return; // nobody waits
+                return;
             const { cause } = error;
             port.send({ failed: id, error: told(error, cause?.cause?.number), usable: at.usable });
         }
@@ -76,7 +72,6 @@ export function serveGuest(port) {
         }
     }, () => { });
 }
-/** The stores of the thread, by the numbers that they have there. */
 class ThreadStores extends StoreTable {
     #ask;
     constructor(ask) {
@@ -96,7 +91,6 @@ class ThreadStores extends StoreTable {
         };
     }
 }
-/** The fetch of the thread. */
 function threadFetch(ask) {
     return async (input, init) => {
         const url = String(input);

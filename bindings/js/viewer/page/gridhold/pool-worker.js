@@ -1,4 +1,3 @@
-// What a worker of a pool runs, in a page.
 import { serveGuest } from './pool-server.js';
 const scope = globalThis;
 serveGuest({

@@ -1,6 +1,3 @@
-// Several instances made from one compiled module, each in a worker, for the
-// reads of arrays. The reads of one shard go to one of them, so that its index
-// is loaded once.
 import { ClosedError } from './errors.js';
 import { platform } from './platform.js';
 import { RemoteGuest } from './remote-guest.js';
@@ -15,7 +12,6 @@ export class Pool {
         for (let at = 0; at < n; at++)
             this.#begin(at);
     }
-    /** Starts `n` instances. Rejects as `Guest.start`. */
     static async start(n, start, outside) {
         const pool = new Pool(n, start, outside);
         try {
@@ -27,15 +23,12 @@ export class Pool {
             throw error;
         }
     }
-    /** How many instances there are. */
     get size() {
         return this.#guests.length;
     }
-    /** Size of their memories, in bytes. */
     get memorySize() {
         return this.#guests.reduce((n, guest) => n + (guest instanceof RemoteGuest ? guest.memorySize : 0), 0);
     }
-    /** The instance for a shard; without one, that with the least to do. A dead one is replaced. */
     runner(shard) {
         if (this.#closed)
             throw new ClosedError('gridhold: closed');
@@ -43,7 +36,6 @@ export class Pool {
         const guest = this.#guests[at];
         return guest === undefined || (guest instanceof RemoteGuest && !guest.usable) ? this.#begin(at) : guest;
     }
-    /** Ends all. Twice is fine. */
     close() {
         this.#closed = true;
         for (const guest of this.#guests)
@@ -56,7 +48,7 @@ export class Pool {
             if (this.#guests[at] === starting)
                 this.#guests[at] = guest;
         };
-        starting.then(now, () => now(undefined)); // the next caller tries again
+        starting.then(now, () => now(undefined));
         return starting;
     }
     #idlest() {
@@ -64,7 +56,6 @@ export class Pool {
         return busy.indexOf(Math.min(...busy));
     }
 }
-/** FNV-1a of the numbers. */
 function spread(numbers) {
     return numbers.reduce((hash, n) => Math.imul(hash ^ n, 0x01000193) >>> 0, 0x811c9dc5);
 }

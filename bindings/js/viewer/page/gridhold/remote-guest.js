@@ -1,7 +1,5 @@
-// An instance in a worker, as the thread sees it.
 import { ClosedError, InternalError } from './errors.js';
 import { heard, told } from './pool-messages.js';
-/** How many errors of stores are kept until they come back as the cause of another one. */
 const THROWN_KEPT = 64;
 export class RemoteGuest {
     #port;
@@ -17,7 +15,6 @@ export class RemoteGuest {
         this.#port = port;
         this.#outside = outside;
     }
-    /** Starts an instance in a worker of its own. Rejects as `Guest.start`. */
     static start(port, start, outside) {
         const guest = new RemoteGuest(port, outside);
         return new Promise((resolve, reject) => {
@@ -29,11 +26,9 @@ export class RemoteGuest {
     get usable() {
         return this.#death === undefined;
     }
-    /** Size of the instance's memory after its last operation, in bytes. */
     get memorySize() {
         return this.#death === undefined ? this.#memory : 0;
     }
-    /** How many operations are under way. */
     get busy() {
         return this.#waiting.size;
     }
@@ -59,7 +54,6 @@ export class RemoteGuest {
             this.#port.send({ run: id, kind, request });
         });
     }
-    /** Ends the worker; what runs is rejected with ClosedError. */
     close() {
         this.#die(new ClosedError('gridhold: closed'));
     }

@@ -1,6 +1,4 @@
-// Packed requests, as docs/abi.md has them: u32 words, then i64 longs.
 import { InvalidError } from './errors.js';
-/** Lays out a request. `longs` are whole numbers, see `integers`. */
 export function packed(words, longs) {
     const request = new Uint8Array(4 * words.length + 8 * longs.length);
     const v = new DataView(request.buffer);
@@ -10,13 +8,12 @@ export function packed(words, longs) {
         at += 4;
     }
     for (const long of longs) {
-        v.setInt32(at, long, true); // its lower 32 bits
+        v.setInt32(at, long, true);
         v.setInt32(at + 4, Math.floor(long / 0x1_0000_0000), true);
         at += 8;
     }
     return request;
 }
-/** Checks indices. Throws InvalidError for what is not a whole number that JavaScript holds exactly. */
 export function integers(what, numbers) {
     for (const n of numbers) {
         if (!Number.isSafeInteger(n))

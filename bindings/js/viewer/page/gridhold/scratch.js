@@ -1,4 +1,3 @@
-// Copies of the images that a program goes back to.
 import { Kind } from './abi.js';
 import { json } from './container.js';
 import { batchesOf } from './epochs.js';
@@ -7,7 +6,6 @@ import { Handle, abortable } from './handle.js';
 import { imagePlace, pixels } from './images.js';
 import { cutPatches } from './patches.js';
 import { integers } from './request.js';
-/** Reads `INDEX@PATH`, with the index from 1, or a path alone. Throws InvalidError. */
 export function parseLocation(text) {
     const at = text.indexOf('@');
     if (at < 0 && text !== '')
@@ -19,20 +17,17 @@ export function parseLocation(text) {
         throw new InvalidError(`${JSON.stringify(text)} names no image`);
     return { path, index };
 }
-/** Images held in memory or in a file, made by `Gridhold.createHostImageScratch` and `openImageScratch`. Calls may overlap. */
 export class ImageScratch {
     #gridhold;
     #handle;
     #numbers;
     #kinds = new Map();
-    /** @internal */
     constructor(gridhold, handle, numbers) {
         this.#gridhold = gridhold;
         this.#handle = handle;
         this.#numbers = numbers;
         handle.ownedBy(this);
     }
-    /** Images one after another, all of one shape and type. Rejects with InvalidError, OutOfRangeError. */
     async read(locations, options = {}) {
         const wanted = [];
         let like;
@@ -60,7 +55,6 @@ export class ImageScratch {
         const { bytes } = await guest.run(Kind.scratchRead, request, options.signal);
         return pixels(bytes, [wanted.length, ...like.shape], like.dtype);
     }
-    /** One epoch: batches of images, and of their places in `locations`. The next batch is read while the caller is at one. */
     async *batches(locations, batchSize, options = {}) {
         const read = async (rows) => rows && { rows, images: await this.read(Array.from(rows, (i) => locations[i]), options) };
         const parts = batchesOf(locations.length, batchSize, options);
@@ -70,16 +64,10 @@ export class ImageScratch {
             if (batch === undefined)
                 return;
             ahead = read(parts[i]);
-            ahead.catch(() => { }); // whoever stops early is not told
+            ahead.catch(() => { });
             yield batch;
         }
     }
-    /**
-     * Patches of one image, or of one volume, each of the shape `extent` around one of the `centres`: a coordinate for each axis, slowest first, also
-     * outside of the image. A patch begins at `centre - floor(extent / 2)`; what of it lies outside is `fill`. The image is read once, whole.
-     *
-     * Rejects with InvalidError for centres or an extent of other axes, UnsupportedError for a `fill` of float16 other than 0 where the engine has none.
-     */
     async readPatches(at, extent, centres, options = {}) {
         const { fill = 0 } = options;
         const image = await this.read([at], options);
@@ -91,16 +79,13 @@ export class ImageScratch {
         const shape = at.index === null ? image.shape : image.shape.slice(1);
         return pixels(cutPatches(image.bytes, shape, extent, centres, outside), [centres.length, ...extent], image.dtype);
     }
-    /** Takes in all images of some files, or of all, as far as there is room. */
     async prefetch(paths, options = {}) {
         for (const path of paths ?? this.#numbers.keys())
             await this.#do('prefetch', path, options.signal);
     }
-    /** What it holds, and what it did. */
     async stats() {
         return (await this.#do('stats'));
     }
-    /** Twice is fine. */
     close() {
         this.#handle.close();
     }
@@ -124,7 +109,6 @@ export class ImageScratch {
         return JSON.parse(new TextDecoder().decode((await guest.run(Kind.scratchDo, request, signal)).bytes));
     }
 }
-/** Writes a `gh_image` for each. */
 function putImages(into, at, images) {
     const v = new DataView(into.buffer, into.byteOffset, into.byteLength);
     for (const [number, index] of images) {
@@ -133,7 +117,6 @@ function putImages(into, at, images) {
         at += 16;
     }
 }
-/** @internal */
 export async function createScratch(gridhold, file, locations, runLength, files, options) {
     options.signal?.throwIfAborted();
     const { maxSize, verify = 'first', readOnly } = options;
@@ -165,7 +148,6 @@ export async function createScratch(gridhold, file, locations, runLength, files,
         throw error;
     }
 }
-/** The request of `scratch_open`. */
 function pack(text, locations, numbers) {
     const keys = [...numbers.keys()].map((key) => new TextEncoder().encode(key));
     const size = 8 + text.length + keys.reduce((n, key) => n + 4 + key.length, 0) + 16 * locations.length;

@@ -1,8 +1,4 @@
-// A region in parts that lie one after another in its bytes, for several
-// instances to read at once.
-/** At most `most` parts of a region, which meet where chunks do. */
 export function slabsOf(start, stop, chunk, most) {
-    // Along the first axis that has more than one item: what is after it is whole.
     const axis = start.findIndex((at, i) => stop[i] - at > 1);
     if (chunk === undefined || axis < 0)
         return [[start, stop]];
@@ -14,7 +10,6 @@ export function slabsOf(start, stop, chunk, most) {
     const moved = (box, at) => box.map((n, i) => (i === axis ? at : n));
     return Array.from({ length: parts }, (_, k) => [moved(start, edge(k)), moved(stop, edge(k + 1))]);
 }
-/** Parts in one piece. */
 export function joined(parts) {
     const whole = new Uint8Array(parts.reduce((n, part) => n + part.length, 0));
     let at = 0;

@@ -1,22 +1,13 @@
-// Where bytes come from.
 import { blobName, blobStore } from './blob-store.js';
 import { InvalidError, UnsupportedError } from './errors.js';
-/** A directory of objects behind a URL. Its rules (ranges, tags, retries, escaping) are the guest's own. */
 export class HttpStore {
     url;
     options;
-    constructor(
-    /** Absolute. */
-    url, options) {
+    constructor(url, options) {
         this.url = url;
         this.options = options;
     }
 }
-/**
- * Makes a store of a URL. A relative one is taken relative to the page.
- * Throws InvalidError for what is not a URL, UnsupportedError for one that is
- * not http or https.
- */
 export function httpStore(url, options = {}) {
     const base = globalThis.location?.href;
     let parsed;
@@ -33,13 +24,10 @@ export function httpStore(url, options = {}) {
     }
     return new HttpStore(parsed.href, { ...options });
 }
-/** The members of an archive in a store. The guest finds and unpacks them: stored ones are read by ranges. */
 export class ZipStore {
     store;
     key;
-    constructor(store, 
-    /** Of the archive in its store. */
-    key) {
+    constructor(store, key) {
         this.store = store;
         this.key = key;
         if (store instanceof ZipStore)
@@ -54,7 +42,6 @@ export function zipStore(where, more) {
     const { store, key } = objectAt(where, more);
     return new ZipStore(store, key);
 }
-/** @internal The object that a source is, or that `path` names in it. Throws InvalidError. */
 export function objectIn(source, path) {
     if (path !== undefined && path !== '')
         return { store: source, key: path };
@@ -66,7 +53,6 @@ export function objectIn(source, path) {
         return objectAt(source);
     throw new InvalidError('what lies in a store has a path there');
 }
-/** @internal The object that a URL names, as a store and its key there. */
 export function objectAt(where, options) {
     const url = new URL(httpStore(where).url);
     const cut = url.pathname.lastIndexOf('/') + 1;
@@ -77,7 +63,6 @@ export function objectAt(where, options) {
     return { store: httpStore(url, options), key };
 }
 const ZIP = 'zip://';
-/** Makes a store of a source. Throws InvalidError for what is none. */
 export function storeOf(source) {
     if (source instanceof HttpStore || source instanceof ZipStore)
         return source;
@@ -91,12 +76,10 @@ export function storeOf(source) {
         return source;
     throw new InvalidError('a URL or an object with a read method is wanted');
 }
-/** The stores of the caller's that an instance may ask for, by number. The same object keeps its number while it is in use. */
 export class StoreTable {
     #byId = new Map();
     #ids = new Map();
     #next = 1;
-    /** Counts one more user of a store; undo with `release`. */
     acquire(store) {
         let id = this.#ids.get(store);
         if (id === undefined) {

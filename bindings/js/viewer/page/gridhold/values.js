@@ -1,5 +1,3 @@
-// Bytes of the guest's as values. The guest gives C order, little endian,
-// which is what typed arrays of every engine in use are made of.
 import { CorruptError, InvalidError, UnsupportedError } from './errors.js';
 const float16 = globalThis.Float16Array;
 const views = {
@@ -21,7 +19,6 @@ const views = {
     'numpy.datetime64': BigInt64Array,
     'numpy.timedelta64': BigInt64Array,
 };
-/** Makes elements of bytes, which it takes over: all of a buffer. Throws CorruptError for a code point that is none. */
 export function ndArray(bytes, shape, type) {
     return { data: elements(bytes, type), bytes, shape, dtype: type.name, type };
 }
@@ -38,10 +35,9 @@ function elements(bytes, type) {
         case 'fixed_length_utf32':
             return texts(new Uint32Array(bytes.buffer), type.itemSize / 4);
     }
-    return bytes; // bool too, and all that JavaScript has no array for
+    return bytes;
 }
-const utf8 = new TextDecoder('utf-8', { ignoreBOM: true }); // a mark at the start of an element belongs to it
-/** Takes elements with their lengths apart. */
+const utf8 = new TextDecoder('utf-8', { ignoreBOM: true });
 function pieces(bytes) {
     const v = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     const out = [];
@@ -52,7 +48,6 @@ function pieces(bytes) {
     }
     return out;
 }
-/** Strings of `length` code points each, without the zeros at their ends. */
 function texts(points, length) {
     return Array.from({ length: points.length / length }, (_, i) => {
         let end = (i + 1) * length;
@@ -67,7 +62,6 @@ function texts(points, length) {
         return text;
     });
 }
-/** A field of an array of structs, as an array of its own. Throws InvalidError where there is no such field. */
 export function field(array, name) {
     const { itemSize, fields } = array.type;
     const found = fields?.find((f) => f.name === name);
@@ -80,7 +74,6 @@ export function field(array, name) {
     }
     return ndArray(out, [...array.shape], found.dtype);
 }
-/** Throws UnsupportedError on a machine whose typed arrays are big endian. */
 export function checkByteOrder() {
     if (new Uint8Array(new Uint16Array([1]).buffer)[0] !== 1) {
         throw new UnsupportedError('big-endian machines are not supported');

@@ -1,12 +1,9 @@
-// As much of WASI preview 1 as a Go guest asks for: a clock, random bytes, a
-// place for last words, and an end. No files, no arguments, no environment.
 const ESUCCESS = 0;
 const EBADF = 8;
 const ENOSYS = 52;
 const CLOCK_REALTIME = 0;
 const LAST_WORDS = 65536;
 const RANDOM_AT_ONCE = 65536;
-/** Thrown out of `proc_exit`, which may not return. It kills the instance. */
 export class Exit extends Error {
     status;
     constructor(status) {
@@ -14,18 +11,15 @@ export class Exit extends Error {
         this.status = status;
     }
 }
-/** The imports of one instance, and what it wrote to its standard error. */
 export class Wasi {
     #memory;
     #words = '';
     constructor(memory) {
         this.#memory = memory;
     }
-    /** The end of what the guest wrote, a few KiB at most. */
     get lastWords() {
         return this.#words;
     }
-    /** The functions a module imports from `wasi_snapshot_preview1`; those we do not have answer ENOSYS. */
     imports(module) {
         const have = this.#functions();
         const out = {};
@@ -53,7 +47,6 @@ export class Wasi {
             fd_fdstat_get: () => EBADF,
             fd_close: () => EBADF,
             clock_time_get: (id, _precision, out) => {
-                // Go asks often, and a BigInt takes its time.
                 const ns = Math.round((id === CLOCK_REALTIME ? Date.now() : performance.now()) * 1e6);
                 const v = view();
                 v.setUint32(out >>> 0, ns % 2 ** 32, true);
@@ -81,8 +74,6 @@ export class Wasi {
                 v.setUint32(out >>> 0, n, true);
                 return ESUCCESS;
             },
-            // Only the Go scheduler sleeps this way, between looks at its queues.
-            // There is no other thread to wait for, so every clock has rung.
             poll_oneoff: (subscriptions, events, count, out) => {
                 const v = view();
                 for (let i = 0; i < count; i++) {

@@ -1,11 +1,8 @@
-// How containers are written: options of the binding as requests have them.
 import { InvalidError } from './errors.js';
 import { integers } from './request.js';
 const filters = { nofilter: 0, shuffle: 1, bitshuffle: 2, delta: 3, trunc_prec: 4, bytedelta: 35 };
-/** The modes of `CreateOptions`. */
 export const modes = { x: {}, w: { replace: true }, a: { or_open: true } };
 let copies = 0;
-/** The deed that copies a container to a file, and how that is opened again when its instance has died. */
 export function copying(core, target, options) {
     const { mode = 'x', contiguous = core.state.contiguous ?? true, checksums = false, chunks, blocks } = options;
     for (const [what, numbers] of Object.entries({ chunks, blocks }))
@@ -23,7 +20,6 @@ export function copying(core, target, options) {
         again: target === undefined ? undefined : { ...place, write: true },
     };
 }
-/** The part of a request that says how to write and lock. */
 export function how({ durability = 'close', locking, lockTimeout = 0, lockNetwork = false }) {
     const said = { true: 'always', false: 'never', if_possible: 'if_possible' }[`${locking ?? lockingOf()}`];
     if (said === undefined)
@@ -31,17 +27,14 @@ export function how({ durability = 'close', locking, lockTimeout = 0, lockNetwor
     integers('lockTimeout', [lockTimeout]);
     return { durability, locking: said, lock_timeout_ms: lockTimeout, lock_network: lockNetwork };
 }
-/** What the environment asks for, as python-blosc2 reads it. */
 function lockingOf() {
     const { process } = globalThis;
     return ['', '0'].includes(process?.env?.BLOSC_LOCKING ?? '') ? false : 'if_possible';
 }
-/** `cparams` as the core has them. */
 export function packing(cparams) {
     if (cparams === undefined)
         return {};
     const { codec = 'zstd', clevel = 5, filters: names = ['shuffle'], filtersMeta = [] } = cparams;
-    // One filter goes last, as the peer's do.
     const all = [...Array(Math.max(0, 6 - names.length)).fill('nofilter'), ...names];
     const metas = [...Array(Math.max(0, 6 - names.length)).fill(0), ...filtersMeta];
     return { codec, level: clevel, filters: all.map((name, i) => [filters[name], metas[i] ?? 0]) };
