@@ -96,6 +96,7 @@ def main():
             new = f"{data}/update-{turn % NEW}.i4"
             for place, chunk in PLACES.items():
                 for who in list(sides) if turn % 2 == 0 else list(sides)[::-1]:
+                    os.sync()  # nobody waits for what the other left to be written
                     took[place, who].append(sides[who].ask(op="update", chunk=chunk, data=new)["seconds"])
     finally:
         for side in sides.values():

@@ -34,7 +34,7 @@ rm -rf .bench/results
 $python bench/run.py .bench/data .bench "$rounds"
 $python bench/containers.py .bench/bin/containers "$containers" .bench "$rounds"
 $python bench/rows.py .bench/bin/rows "$containers" .bench "$rounds"
-$python bench/update.py .bench/bin/update "$containers" .bench "$rounds"
+$python bench/update.py .bench/bin/update "$containers" .bench "$(least 9)"
 # Locking costs are medians of at least 9 pairs.
 $python bench/sharing.py .bench/bin/sharing .bench "$(least 9)"
 $python bench/images.py .bench/bin/images "$images" .bench "$rounds" epochs start ${quick:-locations orphan}
