@@ -12,7 +12,6 @@ import math
 import os
 import resource
 import statistics
-import subprocess
 import sys
 import time
 import zlib
@@ -20,6 +19,7 @@ import zlib
 import numpy as np
 
 from results import QUICK, Results
+from workers import Worker
 
 COLS, CHUNKS, BLOCKS = 1024, (2048, 1024), (64, 1024)
 ROWS = int(os.environ.get("ROWS", 16384))
@@ -83,23 +83,6 @@ def peer(data):
             seconds += time.perf_counter() - t
             used += cpu() - c
         print(json.dumps({"seconds": seconds, "cpu": used, "size": b.schunk.cbytes, "check": zlib.crc32(dst)}), flush=True)
-
-
-class Worker:
-    def __init__(self, *command):
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-
-    def ask(self, **job):
-        self.process.stdin.write(json.dumps(job) + "\n")
-        self.process.stdin.flush()
-        line = self.process.stdout.readline()
-        if not line:
-            raise RuntimeError(f"{self.process.args} ended with {self.process.wait()}")
-        return json.loads(line)
-
-    def close(self):
-        self.process.stdin.close()
-        self.process.wait()
 
 
 def measure(ours, theirs, job, rounds):

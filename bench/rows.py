@@ -11,7 +11,6 @@ import json
 import os
 import resource
 import statistics
-import subprocess
 import sys
 import time
 import zlib
@@ -19,6 +18,7 @@ import zlib
 import numpy as np
 
 from results import Results
+from workers import Worker
 
 COLS = 1024
 ROWS = int(os.environ.get("ROWS", 32768))
@@ -78,23 +78,6 @@ def peer():
             for row in read:
                 answer["check"] = zlib.crc32(row, answer["check"])
         print(json.dumps(answer), flush=True)
-
-
-class Worker:
-    def __init__(self, *command):
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-
-    def ask(self, **job):
-        self.process.stdin.write(json.dumps(job) + "\n")
-        self.process.stdin.flush()
-        line = self.process.stdout.readline()
-        if not line:
-            raise RuntimeError(f"{self.process.args} ended with {self.process.wait()}")
-        return json.loads(line)
-
-    def close(self):
-        self.process.stdin.close()
-        self.process.wait()
 
 
 def main():

@@ -7,10 +7,10 @@ has the protocol.
 import json
 import os
 import statistics
-import subprocess
 import sys
 
 from results import QUICK, Results
+from workers import Worker
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 AIM = 0.15 if QUICK else 0.4  # seconds that one measurement should take
@@ -99,22 +99,9 @@ RATIOS = [
 ]
 
 
-class Worker:
-    def __init__(self, command, data):
-        self.process = subprocess.Popen([*command, data], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-
+class Reader(Worker):
     def ask(self, array, threads, count, whole=False, cold=False):
-        job = {"array": array, "threads": threads, "count": count, "whole": whole, "cold": cold}
-        self.process.stdin.write(json.dumps(job) + "\n")
-        self.process.stdin.flush()
-        line = self.process.stdout.readline()
-        if not line:
-            raise RuntimeError(f"{self.process.args} ended with {self.process.wait()}")
-        return json.loads(line)
-
-    def close(self):
-        self.process.stdin.close()
-        self.process.wait()
+        return super().ask(array=array, threads=threads, count=count, whole=whole, cold=cold)
 
 
 def named(workers, who, array):
@@ -258,7 +245,7 @@ def main():
     workers = {}
     try:
         for who, command in WORKERS.items():
-            workers[who] = Worker(command, data)
+            workers[who] = Reader(*command, data)
         cold, cold_lean = measure_cold(workers, max(rounds, 9))
         rates, lean = measure(workers, rounds)
         speeds = measure_shards(workers, rounds)

@@ -11,13 +11,13 @@ import json
 import os
 import shutil
 import statistics
-import subprocess
 import sys
 import time
 
 import numpy as np
 
 from results import Results
+from workers import Worker
 
 CHUNKS, ITEMS, NEW = 128, 1_000_000, 6
 PLACES = {"the first chunk": 0, "a chunk in the middle": CHUNKS // 2, "the last chunk": CHUNKS - 1}
@@ -52,23 +52,6 @@ def peer():
             s.update_data(job["chunk"], chunk, copy=True)
             seconds = time.perf_counter() - began
         print(json.dumps({"seconds": seconds}), flush=True)
-
-
-class Worker:
-    def __init__(self, *command):
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-
-    def ask(self, **job):
-        self.process.stdin.write(json.dumps(job) + "\n")
-        self.process.stdin.flush()
-        line = self.process.stdout.readline()
-        if not line:
-            raise RuntimeError(f"{self.process.args} ended with {self.process.wait()}")
-        return json.loads(line)
-
-    def close(self):
-        self.process.stdin.close()
-        self.process.wait()
 
 
 def agree(paths):
