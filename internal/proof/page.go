@@ -54,13 +54,6 @@ func Page(files []File) string {
 	return b.String()
 }
 
-// level reports whether a count is how high something was, which adds up to
-// nothing: "largest memory, MiB".
-func level(name string) bool {
-	first, _, _ := strings.Cut(name, " ")
-	return slices.Contains([]string{"largest", "most", "longest", "median"}, first)
-}
-
 // table lists what was done first, then what must not happen and did not.
 func table(b *strings.Builder, counts map[string]int64) {
 	b.WriteString("| | |\n| --- | ---: |\n")
