@@ -21,6 +21,7 @@ const (
 	gateSuffix   = ".gate"
 	gateRecent   = time.Millisecond     // between looks
 	gatePatience = 2 * time.Millisecond // until a writer enters
+	gateAgain    = 8 * time.Millisecond // until it tries again
 )
 
 // recent reports whether the gate was looked at not long before.
@@ -51,38 +52,62 @@ func (g *gate) pass(ctx context.Context, l *lockFile, now time.Duration) error {
 type gateLater struct {
 	l *lockFile
 
-	mu   sync.Mutex
-	over bool
-	f    *os.File // nil: not in the gate
+	mu    sync.Mutex
+	timer *time.Timer
+	over  bool
+	f     *os.File // nil: not in the gate
 }
 
-// enter makes readers wait, until leave. Where that is not possible, or another
-// writer does so already, it does nothing.
+// enterLater makes readers wait from a while later on, until leave. Where that
+// is not possible it does nothing.
+func (l *lockFile) enterLater() *gateLater {
+	w := &gateLater{l: l}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.timer = time.AfterFunc(gatePatience, w.enter)
+	return w
+}
+
 func (w *gateLater) enter() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.over {
 		return
 	}
-	f, err := openFlags(w.l.fs.root, w.l.name+gateSuffix, storage.OpenWrite|storage.OpenCreate)
+	name := w.l.name + gateSuffix
+	f, err := openFlags(w.l.fs.root, name, storage.OpenWrite|storage.OpenCreate)
 	if err != nil {
 		return
 	}
-	if held, err := w.l.flock(f, true, false); !held || err != nil {
-		f.Close()
+	held, err := w.l.flock(f, true, false)
+	if held && leadsTo(w.l.fs.root, name, f) {
+		admit(w.l.fs.root, f, name)
+		w.f = f
 		return
 	}
-	admit(w.l.fs.root, f, w.l.name+gateSuffix)
-	w.f = f
+	f.Close()
+	if err == nil { // another writer is in it or has just left, or a reader passes
+		w.timer.Reset(gateAgain)
+	}
 }
 
-func (w *gateLater) leave(timer *time.Timer) {
-	timer.Stop()
+func (w *gateLater) leave() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.timer.Stop()
 	w.over = true
 	if w.f != nil {
 		w.l.fs.root.Remove(w.l.name + gateSuffix)
 		w.f.Close()
 	}
+}
+
+// leadsTo reports whether a name still leads to a file.
+func leadsTo(root *os.Root, name string, f *os.File) bool {
+	now, err := root.Stat(name)
+	if err != nil {
+		return false
+	}
+	of, err := f.Stat()
+	return err == nil && os.SameFile(now, of)
 }

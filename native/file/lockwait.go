@@ -143,9 +143,7 @@ func (l *lockFile) await(ctx context.Context, o *opening, exclusive bool) error 
 		return lockFailure(l.name, err)
 	}
 	if exclusive { // readers make way for one who has waited a while
-		wait := &gateLater{l: l}
-		timer := time.AfterFunc(gatePatience, wait.enter)
-		defer wait.leave(timer)
+		defer l.enterLater().leave()
 	}
 	if ctx.Done() == nil {
 		_, err := l.flock(o.File, exclusive, true)

@@ -5,6 +5,7 @@
 
 import { spawn } from 'node:child_process';
 import * as fs from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 import { UnsupportedError } from './errors.js';
 import type { NodeFileSystem } from './file-system.js';
@@ -26,7 +27,7 @@ export const flock: Locker = async (files, name, exclusive, signal) => {
     if (!exclusive) await passGate(files, name, signal);
     const fd = files.descriptor(name, OPEN.read | OPEN.write | OPEN.create);
     try {
-      await (exclusive ? alone(files, name, fd, signal) : locked(name, fd, false, true, signal));
+      await (exclusive ? alone(files, name, fd, signal) : locked(name, fd, false, signal));
       if (leadsTo(files, name, fd)) return { release: () => fs.closeSync(fd) };
     } catch (error) {
       fs.closeSync(fd);
@@ -62,30 +63,30 @@ class MissingCommand extends UnsupportedError {}
 /** Waits for the lock; after a while in the gate. */
 async function alone(files: NodeFileSystem, name: string, fd: number, signal: AbortSignal): Promise<void> {
   const over = new AbortController();
-  let gate: Promise<void> | undefined;
-  const timer = setTimeout(() => (gate = enterGate(files, name, over.signal)), PATIENCE);
+  const gate = waitInGate(files, `${name}.gate`, over.signal);
   try {
-    await locked(name, fd, true, true, signal);
+    await locked(name, fd, true, signal);
   } finally {
-    clearTimeout(timer);
     over.abort();
     await gate;
   }
 }
 
 /** Makes readers wait until the signal. Nothing but fairness rests on it, so no failure counts. */
-async function enterGate(files: NodeFileSystem, name: string, over: AbortSignal): Promise<void> {
-  const gate = `${name}.gate`;
-  let fd = -1;
-  try {
-    fd = files.descriptor(gate, OPEN.read | OPEN.write | OPEN.create);
-    if (!(await locked(gate, fd, true, false, over))) return;
-    if (!over.aborted) await new Promise((resolve) => over.addEventListener('abort', resolve, { once: true }));
-    files.remove(gate);
-  } catch {
-    // another is in it, or the directory takes no files
-  } finally {
-    if (fd >= 0) fs.closeSync(fd);
+async function waitInGate(files: NodeFileSystem, gate: string, over: AbortSignal): Promise<void> {
+  const later = () => sleep(PATIENCE, undefined, { signal: over }).catch(() => {});
+  for (await later(); !over.aborted; await later()) {
+    let fd = -1;
+    try {
+      fd = files.descriptor(gate, OPEN.read | OPEN.write | OPEN.create);
+      if (!(await locked(gate, fd, true)) || !leadsTo(files, gate, fd)) continue; // another is in it, or has just left
+      if (!over.aborted) await new Promise((resolve) => over.addEventListener('abort', resolve, { once: true }));
+      files.remove(gate);
+    } catch {
+      return; // mostly because the directory takes no files
+    } finally {
+      if (fd >= 0) fs.closeSync(fd);
+    }
   }
 }
 
@@ -97,29 +98,32 @@ async function passGate(files: NodeFileSystem, name: string, signal: AbortSignal
     return; // mostly because there is none
   }
   try {
-    await locked(name, fd, false, true, signal);
+    await locked(name, fd, false, signal);
   } finally {
     fs.closeSync(fd);
   }
 }
 
-/** Lets a child lock an open file of ours; whether it did. */
-function locked(name: string, fd: number, exclusive: boolean, wait: boolean, signal: AbortSignal): Promise<boolean> {
+/**
+ * Lets a child lock an open file of ours; whether it did. Without a signal it does not wait, and it is not stopped either:
+ * who stops it does not learn whether it had the lock.
+ */
+function locked(name: string, fd: number, exclusive: boolean, signal?: AbortSignal): Promise<boolean> {
   return new Promise((resolve, reject) => {
-    if (signal.aborted) return reject(signal.reason as Error);
-    const args = [exclusive ? '-x' : '-s', ...(wait ? [] : ['-n']), '3'];
+    if (signal?.aborted) return reject(signal.reason as Error);
+    const args = [exclusive ? '-x' : '-s', ...(signal ? [] : ['-n']), '3'];
     const child = spawn('flock', args, { stdio: ['ignore', 'ignore', 'ignore', fd] });
     const leave = () => child.kill('SIGKILL');
-    signal.addEventListener('abort', leave, { once: true });
+    signal?.addEventListener('abort', leave, { once: true });
     child.once('error', (cause) => {
-      signal.removeEventListener('abort', leave);
+      signal?.removeEventListener('abort', leave);
       reject(new MissingCommand(`lock: ${name}: there is no command flock: ${cause.message}`, { item: name, cause }));
     });
     child.once('exit', (status) => {
-      signal.removeEventListener('abort', leave);
+      signal?.removeEventListener('abort', leave);
       if (status === 0) resolve(true);
-      else if (status === 1 && !wait) resolve(false);
-      else if (signal.aborted) reject(signal.reason as Error);
+      else if (status === 1 && !signal) resolve(false);
+      else if (signal?.aborted) reject(signal.reason as Error);
       else reject(new UnsupportedError(`lock: ${name}: the file system cannot lock (flock: ${status}); open without locking if nobody else writes`, { item: name }));
     });
   });

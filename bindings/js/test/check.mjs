@@ -22,6 +22,13 @@ export async function rejects(promise, type, what = 'call') {
   throw new Error(`${what}: wanted ${type.name}, got ${show(value).slice(0, 200)}`);
 }
 
+/** Looks until what is said holds; a test that waits for what never comes fails, and does not hang. */
+export async function until(holds, what, seconds = 120) {
+  for (const end = Date.now() + seconds * 1000; !(await holds()); await new Promise((resolve) => setTimeout(resolve))) {
+    if (Date.now() > end) throw new Error(`${what}: not within ${seconds} s`);
+  }
+}
+
 function show(value) {
   return JSON.stringify(value, (_, v) => {
     if (typeof v === 'bigint') return `${v}n`;

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { Gridhold, LockTimeoutError, UnsupportedError } from '@gridhold/gridhold';
 import { NodeFileSystem, containerFile, lockers } from '@gridhold/gridhold/node';
 
-import { equal, ok, rejects } from './check.mjs';
+import { equal, ok, rejects, until } from './check.mjs';
 
 let gh;
 let dir;
@@ -29,6 +29,7 @@ const counter = (name) => gh.createArray(containerFile(join(dir, name)), { shape
 /** A process that locks a file with the command flock and says so; it ends when its input does. */
 function holder(path, how) {
   const child = spawn('flock', [how, path, 'sh', '-c', 'echo held; read x'], { stdio: ['pipe', 'pipe', 'inherit'] });
+  child.stdin.on('error', () => {}); // it has ended already
   const held = new Promise((resolve) => child.stdout.once('data', resolve));
   const ended = new Promise((resolve) => child.once('exit', resolve));
   return { held, end: () => (child.stdin.end('\n'), ended) };
@@ -59,36 +60,62 @@ test('one reads and writes while the others wait', async () => {
   for (const each of [a, b, hasty]) await each.close();
 });
 
+/** Whether somebody is in a gate: its file is there a moment earlier. */
+const isShut = async (gate) => existsSync(gate) && (await holder(gate, '-sn').end()) === 1;
+
 test('others who take flock keep us out, and those who wait leave', async () => {
   await (await counter('b.b2nd')).close();
+  const gate = join(dir, 'b.b2nd.b2lock.gate');
   const array = await gh.openContainer(containerFile(join(dir, 'b.b2nd')), { mode: 'a', locking });
   const other = holder(join(dir, 'b.b2nd.b2lock'), '-s');
   await other.held;
   equal((await array.slice([0])).data, BigInt64Array.of(0n));
   const leaving = new AbortController();
   const left = array.setSlice([0], BigInt64Array.of(1n), { signal: leaving.signal });
-  while (!existsSync(join(dir, 'b.b2nd.b2lock.gate'))) await new Promise(setImmediate);
+  await until(() => existsSync(gate), 'the gate'); // which is not shut yet, most times
   leaving.abort(new RangeError('enough'));
   await rejects(left, RangeError);
-  while (existsSync(join(dir, 'b.b2nd.b2lock.gate'))) await new Promise(setImmediate);
+  await until(() => !existsSync(gate), 'no gate');
   const written = array.setSlice([0], BigInt64Array.of(2n));
-  while (!existsSync(join(dir, 'b.b2nd.b2lock.gate'))) await new Promise(setImmediate);
-  let read = false; // a reader of ours waits behind the writer who waits
+  await until(() => isShut(gate), 'the gate shut');
   const reader = await gh.openContainer(containerFile(join(dir, 'b.b2nd')), {});
   equal((await reader.slice([0])).data, BigInt64Array.of(0n)); // one that does not lock
   await reader.close();
   const files = new NodeFileSystem(dir);
+  let read = false; // a reader of ours waits behind the writer who waits
   const passed = files.lock('b.b2nd.b2lock', false, never).then((lock) => {
     read = true;
     lock.release();
   });
+  (await files.lock('b.lock', false, never)).release(); // as long as it takes one that nobody keeps out
   ok(!read, 'the reader waits');
   await other.end();
   await written;
   await passed;
   equal((await array.slice([0])).data, BigInt64Array.of(2n));
-  ok(!existsSync(join(dir, 'b.b2nd.b2lock.gate')), 'the gate is gone');
+  ok(!existsSync(gate), 'the gate is gone');
   await array.close();
+});
+
+test('who finds another in the gate enters it after him', async () => {
+  const [lock, gate] = ['g.b2lock', 'g.b2lock.gate'].map((name) => join(dir, name));
+  const inGate = holder(gate, '-x');
+  const other = holder(lock, '-s');
+  await Promise.all([inGate.held, other.held]);
+  let tries = 0;
+  const files = new (class extends NodeFileSystem {
+    descriptor(name, flags) {
+      tries += Number(name.endsWith('.gate'));
+      return super.descriptor(name, flags);
+    }
+  })(dir);
+  const locked = lockers.flock(files, 'g.b2lock', true, never);
+  await until(() => tries > 1, 'a second try');
+  await inGate.end(); // and the file stays, as that of one who was killed
+  await until(() => isShut(gate), 'the gate shut');
+  await other.end();
+  (await locked).release();
+  ok(!existsSync(gate), 'the gate is gone');
 });
 
 test('processes of Node count together', async () => {
