@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 
 	"github.com/gridhold/gridhold/sdk/fault"
 	"github.com/gridhold/gridhold/sdk/storage"
@@ -173,7 +174,10 @@ func (d *draft) adopt(ctx context.Context, g *grip) error {
 			return err
 		}
 		r := &ends{r: io.NewSectionReader(old.file, 0, info.Size)}
-		r.parts[0], r.parts[1] = part{0, d.header()}, part{d.end, d.tail}
+		r.parts[0], r.parts[1] = part{0, d.head}, part{d.end, d.tail}
+		if n := 8 * len(d.entries); d.indexed && n <= eagerIndex {
+			r.index = &index{count: int64(len(d.entries)), plain: slices.Clone(f.spare.index[:n]), block: -1}
+		}
 		next, err := parse(ctx, &f.where, old.file, r, info.Size, f.o.Limits)
 		if err != nil {
 			return err

@@ -28,7 +28,8 @@ type draft struct {
 	placed  bool          // chunk files were made
 	gone    []int64       // chunk files that the new state does not name
 	noted   map[int64]sum // of chunks that were added, by entry, if checksums are kept
-	tail    []byte        // what was written at end when it was published; nil: the whole file was
+	head    []byte        // the header that was published
+	tail    []byte        // what was written at end then, in spare room; nil: the whole file was
 }
 
 // draft begins with the state as it is.
@@ -37,7 +38,7 @@ func (f *frame) draft(ctx context.Context) (*draft, error) {
 	if 8*v.chunks > f.o.Limits.Index {
 		return nil, overLimit("an index of " + strconv.FormatInt(v.chunks, 10) + " chunks")
 	}
-	d := &draft{f: f, Header: v.Header, raw: v.raw, meta: v.meta, vlmeta: v.vlmeta, entries: make([]int64, v.chunks)}
+	d := &draft{f: f, Header: v.Header, raw: v.raw, meta: v.meta, vlmeta: v.vlmeta, entries: sized(&f.spare.entries, int(v.chunks))}
 	for i := range d.entries {
 		e, err := v.index.at(int64(i))
 		if err != nil {
@@ -200,7 +201,8 @@ func (d *draft) publish(ctx context.Context, g *grip) error {
 	d.HasVLMeta = len(d.vlmeta) > 0
 	d.FrameLen = 0
 	sync := d.f.o.Durability
-	if d.Size > 0 && d.header() == nil {
+	head := d.header()
+	if d.Size > 0 && head == nil {
 		return fault.New(fault.ErrInvalid, "metalayers", "", "they keep their lengths once there are chunks")
 	}
 	if d.Size == 0 || d.Sparse {
@@ -224,20 +226,21 @@ func (d *draft) publish(ctx context.Context, g *grip) error {
 		}
 		return d.clean(ctx)
 	}
-	var tail []byte
+	tail := d.f.spare.tail[:0]
 	if d.indexed {
 		d.PackedSize = d.end - d.HeaderLen
 		var err error
-		if tail, err = encodeIndex(d.entries); err != nil {
+		if tail, err = d.f.spare.encodeIndex(tail, d.entries); err != nil {
 			return err
 		}
 	}
 	tail = append(tail, trailer(d.vlmeta)...)
+	d.f.spare.tail = tail
 	f := d.file()
 	if _, err := f.WriteAt(tail, d.end); err != nil {
 		return err
 	}
-	d.tail = tail
+	d.head, d.tail = head, tail
 	if sync == SyncCommits {
 		if err := first(f.Sync(), d.f.secure(ctx)); err != nil {
 			return err
@@ -247,7 +250,8 @@ func (d *draft) publish(ctx context.Context, g *grip) error {
 	if err := d.due(ctx, g); err != nil {
 		return err
 	}
-	if _, err := f.WriteAt(d.header(), 0); err != nil {
+	putHeader(head, d.Header)
+	if _, err := f.WriteAt(head, 0); err != nil {
 		return err
 	}
 	if sync == SyncCommits {
@@ -324,17 +328,21 @@ func (d *draft) clean(ctx context.Context) error {
 }
 
 // encodeIndex makes the index chunk as the C library does.
-func encodeIndex(entries []int64) ([]byte, error) {
+func encodeIndex(entries []int64) ([]byte, error) { return new(spare).encodeIndex(nil, entries) }
+
+// encodeIndex appends the index chunk to dst, and leaves what it decodes to.
+func (s *spare) encodeIndex(dst []byte, entries []int64) ([]byte, error) {
 	same := true
-	b := make([]byte, 0, 8*len(entries))
-	for _, e := range entries {
+	b := sized(&s.index, 8*len(entries))
+	for i, e := range entries {
 		same = same && e == entries[0] && e < 0
-		b = binary.LittleEndian.AppendUint64(b, uint64(e))
+		binary.LittleEndian.PutUint64(b[8*i:], uint64(e))
 	}
+	s.index = b
 	if same && len(entries) > 1 {
-		return blosc.EncodeSpecial(nil, blosc.Repeated, len(b), b[:8], blosc.Params{TypeSize: 8})
+		return blosc.EncodeSpecial(dst, blosc.Repeated, len(b), b[:8], blosc.Params{TypeSize: 8})
 	}
-	return blosc.Encode(nil, b, blosc.Params{
+	return blosc.Encode(dst, b, blosc.Params{
 		Codec: blosc.BloscLZ, Level: 5, TypeSize: 8, BlockSize: 16 << 10, Split: blosc.SplitNever,
 		Filters: []blosc.Filter{5: {ID: blosc.Shuffle}},
 	})
@@ -342,7 +350,7 @@ func encodeIndex(entries []int64) ([]byte, error) {
 
 // newHeader makes a header from nothing.
 func newHeader(h Header, meta []Metalayer) []byte {
-	b := make([]byte, fixedLen)
+	b := make([]byte, fixedLen, fixedLen+lenOfMetalayers(meta))
 	for _, f := range fixedTypes {
 		copy(b[f.at:], f.want)
 	}

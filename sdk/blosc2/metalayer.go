@@ -76,16 +76,25 @@ func ParseMetalayers(b []byte, base, most int) ([]Metalayer, error) {
 	return layers, nil
 }
 
+// lenOfMetalayers is how many bytes appendMetalayers appends.
+func lenOfMetalayers(layers []Metalayer) int {
+	n := 10
+	for _, m := range layers {
+		n += 1 + len(m.Name) + 5 + 5 + len(m.Value)
+	}
+	return n
+}
+
 // appendMetalayers is what ParseMetalayers reads, appended to b, which is all
 // that comes before. counted is where the size counts from.
 func appendMetalayers(b []byte, layers []Metalayer, counted int) []byte {
 	base := len(b)
 	b = append(b, 0x93, 0xcd, 0, 0, 0xde)
 	b = binary.BigEndian.AppendUint16(b, uint16(len(layers)))
-	offsets := make([]int, len(layers))
-	for i, m := range layers {
+	offsets := make([]int, 0, maxMetalayers) // of a trailer there may be more
+	for _, m := range layers {
 		b = append(append(b, 0xa0|byte(len(m.Name))), m.Name...)
-		offsets[i] = len(b) + 1
+		offsets = append(offsets, len(b)+1)
 		b = append(b, 0xd2, 0, 0, 0, 0)
 	}
 	binary.BigEndian.PutUint16(b[base+2:], uint16(len(b)-counted))

@@ -140,6 +140,7 @@ func readFull(r io.ReaderAt, b []byte, off int64) error {
 type ends struct {
 	r     io.ReaderAt
 	parts [2]part
+	index *index // what the bytes decode to that the second part begins with; nil: not known
 }
 
 type part struct {

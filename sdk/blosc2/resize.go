@@ -95,12 +95,12 @@ func (d *draft) resize(ctx context.Context, shape []int64) (next Shape, err erro
 }
 
 // regridded is the state before with its chunks in the places that they have
-// in the draft, to be read.
+// in the draft, to be read until that is published.
 func (d *draft) regridded(shape *Shape) *view {
 	v := d.f.view
-	plain := make([]byte, 0, 8*len(d.entries))
-	for _, e := range d.entries {
-		plain = binary.LittleEndian.AppendUint64(plain, uint64(e))
+	plain := sized(&d.f.spare.index, 8*len(d.entries))
+	for i, e := range d.entries {
+		binary.LittleEndian.PutUint64(plain[8*i:], uint64(e))
 	}
 	count := int64(len(d.entries))
 	return &view{
@@ -157,8 +157,9 @@ func (d *draft) clearPast(ctx context.Context, old *Shape, v *view) error {
 
 // regrid keeps the chunks that both grids have, and makes the others zero.
 func (d *draft) regrid(ctx context.Context, old, next []int64, cells int64) error {
-	entries := make([]int64, cells)
-	kept := make([]bool, len(d.entries))
+	s := &d.f.spare
+	entries, kept := sized(&s.moved, int(cells)), sized(&s.kept, len(d.entries))
+	clear(kept)
 	at := make([]int64, len(next))
 	for i := range entries {
 		entries[i] = Entry{Special: blosc.Zeros}.value()
@@ -188,5 +189,6 @@ func (d *draft) regrid(ctx context.Context, old, next []int64, cells int64) erro
 		}
 	}
 	d.entries, d.indexed = entries, true
+	s.entries, s.moved = entries, s.entries
 	return nil
 }

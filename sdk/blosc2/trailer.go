@@ -42,7 +42,8 @@ func ParseTrailer(b []byte) ([]Metalayer, error) {
 
 // trailer is what ParseTrailer reads.
 func trailer(layers []Metalayer) []byte {
-	b := appendMetalayers([]byte{0x94, 0x01}, layers, trailerBase+1)
+	b := append(make([]byte, 0, trailerLeast+lenOfMetalayers(layers)), 0x94, 0x01)
+	b = appendMetalayers(b, layers, trailerBase+1)
 	b = binary.BigEndian.AppendUint32(append(b, 0xce), uint32(len(b)+trailerTail))
 	return append(append(b, 0xd8, 0x00), fingerprint(layers)...)
 }

@@ -137,21 +137,23 @@ func (v *view) loadTrailer(r io.ReaderAt, l Limits) error {
 
 // loadIndex reads the index chunk, which lies between data and trailer, and
 // the header of the first chunk.
-func (v *view) loadIndex(ctx context.Context, r io.ReaderAt, l Limits) error {
+func (v *view) loadIndex(ctx context.Context, r *ends, l Limits) error {
 	if v.Size == 0 {
 		return nil
 	}
 	at := v.HeaderLen + v.dataLen()
 	room := v.FrameLen - int64(len(v.tail)) - at
-	packed, err := readChunk(r, at, room, l.Index)
-	if err != nil {
-		return indexError(err)
-	}
 	count := int64(-1)
 	if v.ChunkSize > 0 {
 		count = (v.Size-1)/int64(v.ChunkSize) + 1
 	}
-	if v.index, err = newIndex(packed, count, l.Index); err != nil {
+	var packed []byte
+	var err error
+	if r.index != nil {
+		packed, v.index = r.parts[1].b[:room], r.index
+	} else if packed, err = readChunk(r, at, room, l.Index); err != nil {
+		return indexError(err)
+	} else if v.index, err = newIndex(packed, count, l.Index); err != nil {
 		return err
 	}
 	v.chunks, v.packed, v.indexed = v.index.count, crc32.Checksum(packed, castagnoli), int64(len(packed))

@@ -135,6 +135,7 @@ type scratch struct {
 	packed              []byte // as read
 	window              []byte // dictionary and output
 	base                []byte // block 0, decoded, for the delta filter; empty: not yet
+	encoder             encoder
 }
 
 var scratches = sync.Pool{New: func() any { return new(scratch) }}

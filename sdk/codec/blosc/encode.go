@@ -165,10 +165,17 @@ type encoder struct {
 }
 
 func newEncoder(src []byte, p Params) *encoder {
-	return &encoder{p: p, src: src, size: len(src), effort: p.effort(), s: scratches.Get().(*scratch)}
+	s := scratches.Get().(*scratch)
+	s.encoder = encoder{p: p, src: src, size: len(src), effort: p.effort(), s: s}
+	return &s.encoder
 }
 
-func (e *encoder) release() { e.s.release() }
+// release is the end of e, which is a part of its scratch.
+func (e *encoder) release() {
+	s := e.s
+	*e = encoder{}
+	s.release()
+}
 
 // encode appends the chunk, of which less than least bytes are stored.
 func (e *encoder) encode(dst []byte, least int) ([]byte, error) {
