@@ -156,6 +156,21 @@ func (d *draft) due(ctx context.Context, g *grip) error {
 	return nil
 }
 
+// tell tells the reader of what was published what need not be decoded again.
+func (d *draft) tell(r *ends) {
+	n, old := 8*len(d.entries), d.f.view
+	if !d.indexed || n > eagerIndex {
+		return
+	}
+	r.index = &index{count: int64(len(d.entries)), plain: slices.Clone(d.f.spare.index[:n]), block: -1}
+	if old.chunks == 0 || n == 0 {
+		return
+	}
+	if e, err := old.index.at(0); err == nil && e.value() == d.entries[0] {
+		r.first = old.first // which lies where it did
+	}
+}
+
 // adopt makes what was published the view of the frame. Only what another
 // handle changes counts as a change, and metadata, which others go by.
 func (d *draft) adopt(ctx context.Context, g *grip) error {
@@ -175,9 +190,7 @@ func (d *draft) adopt(ctx context.Context, g *grip) error {
 		}
 		r := &ends{r: io.NewSectionReader(old.file, 0, info.Size)}
 		r.parts[0], r.parts[1] = part{0, d.head}, part{d.end, d.tail}
-		if n := 8 * len(d.entries); d.indexed && n <= eagerIndex {
-			r.index = &index{count: int64(len(d.entries)), plain: slices.Clone(f.spare.index[:n]), block: -1}
-		}
+		d.tell(r)
 		next, err := parse(ctx, &f.where, old.file, r, info.Size, f.o.Limits)
 		if err != nil {
 			return err

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/gridhold/gridhold/sdk/codec/blosc"
 	"github.com/gridhold/gridhold/sdk/fault"
 	"github.com/gridhold/gridhold/sdk/storage"
 )
@@ -140,7 +141,8 @@ func readFull(r io.ReaderAt, b []byte, off int64) error {
 type ends struct {
 	r     io.ReaderAt
 	parts [2]part
-	index *index // what the bytes decode to that the second part begins with; nil: not known
+	index *index        // what the bytes decode to that the second part begins with; nil: not known
+	first *blosc.Header // of chunk 0, likewise
 }
 
 type part struct {

@@ -160,6 +160,9 @@ func (v *view) loadIndex(ctx context.Context, r *ends, l Limits) error {
 	if v.chunks == 0 || v.chunks > maxChunks {
 		return fault.New(fault.ErrCorrupt, "frame", "index", strconv.FormatInt(v.chunks, 10)+" chunks")
 	}
+	if v.first = r.first; v.first != nil && v.fits(*v.first, 0) == nil {
+		return nil
+	}
 	first, err := v.chunkHeader(ctx, 0)
 	if err == nil {
 		v.first = &first
