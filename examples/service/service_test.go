@@ -1,11 +1,9 @@
 package main
 
 import (
-	"archive/zip"
 	"bytes"
 	"encoding/json"
 	"io"
-	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -16,32 +14,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gridhold/gridhold/native/file"
+	"github.com/gridhold/gridhold/sdk/storage/storagetest"
 	"github.com/gridhold/gridhold/sdk/zarr"
 )
 
 const arrays = "../../testdata/zarr"
-
-// archive packs a directory.
-func archive(t *testing.T, dir string) []byte {
-	var b bytes.Buffer
-	w := zip.NewWriter(&b)
-	require.NoError(t, fs.WalkDir(os.DirFS(dir), ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		data, err := os.ReadFile(dir + "/" + name)
-		if err != nil {
-			return err
-		}
-		part, err := w.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Store})
-		if err == nil {
-			_, err = part.Write(data)
-		}
-		return err
-	}))
-	require.NoError(t, w.Close())
-	return b.Bytes()
-}
 
 func ask(t *testing.T, method, url string, body []byte) (status int, answer string) {
 	req, err := http.NewRequestWithContext(t.Context(), method, url, bytes.NewReader(body))
@@ -65,7 +42,7 @@ func TestUploads(t *testing.T) {
 		require.NoError(t, s.Close())
 	}()
 	good := arrays + "/index_end_crc_zarr-python"
-	status, name := ask(t, "POST", server.URL+"/arrays", archive(t, good))
+	status, name := ask(t, "POST", server.URL+"/arrays", storagetest.Zip(t, os.DirFS(good)))
 	require.Equal(t, http.StatusCreated, status, name)
 	at := server.URL + "/arrays/" + strings.TrimSpace(name)
 
@@ -85,7 +62,7 @@ func TestUploads(t *testing.T) {
 	for half := range 2 {
 		wg.Go(func() {
 			for i := half; i < len(damaged); i += 2 {
-				status, answer := ask(t, "POST", server.URL+"/arrays", archive(t, arrays+"/corrupt/"+damaged[i].Name()))
+				status, answer := ask(t, "POST", server.URL+"/arrays", storagetest.Zip(t, os.DirFS(arrays+"/corrupt/"+damaged[i].Name())))
 				if status == http.StatusCreated {
 					status, answer = ask(t, "GET", server.URL+"/arrays/"+strings.TrimSpace(answer)+first, nil)
 				}

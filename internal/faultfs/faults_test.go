@@ -56,18 +56,11 @@ func write(t *testing.T, f storage.File, off int64, data string) {
 // text is what a file holds; "-" if there is none.
 func text(t *testing.T, fs storage.FS, name string) string {
 	t.Helper()
-	f, err := fs.Open(t.Context(), name, storage.OpenRead)
-	if err != nil {
+	if _, err := fs.Stat(t.Context(), name); err != nil {
 		require.ErrorIs(t, err, fault.ErrNotFound)
 		return "-"
 	}
-	defer f.Close()
-	info, err := f.Stat()
-	require.NoError(t, err)
-	b := make([]byte, info.Size)
-	_, err = f.ReadAt(b, 0)
-	require.NoError(t, err)
-	return string(b)
+	return string(storagetest.Contents(t, fs, name))
 }
 
 func TestFailures(t *testing.T) {

@@ -1,11 +1,9 @@
 package soak
 
 import (
-	"archive/zip"
 	"bytes"
 	"fmt"
 	"io"
-	"io/fs"
 	"math/rand/v2"
 	"net"
 	"net/http"
@@ -18,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gridhold/gridhold/native/file"
+	"github.com/gridhold/gridhold/sdk/storage/storagetest"
 	"github.com/gridhold/gridhold/sdk/zarr"
 )
 
@@ -25,29 +24,6 @@ import (
 const mostKept = 256 + 128 + 64
 
 const array = "../../testdata/zarr/big_index_zarr-python"
-
-// packed is a directory as an archive.
-func packed(t *testing.T, dir string) []byte {
-	var b bytes.Buffer
-	w := zip.NewWriter(&b)
-	from := os.DirFS(dir)
-	require.NoError(t, fs.WalkDir(from, ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		data, err := fs.ReadFile(from, name)
-		if err != nil {
-			return err
-		}
-		part, err := w.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Store})
-		if err == nil {
-			_, err = part.Write(data)
-		}
-		return err
-	}))
-	require.NoError(t, w.Close())
-	return b.Bytes()
-}
 
 // TestSoakService puts the sandboxes of examples/service under load: good
 // clients read subchunks, others upload damaged archives and read from those.
@@ -63,7 +39,7 @@ func TestSoakService(t *testing.T) {
 		require.NoError(t, err)
 		want = append(want, b)
 	}
-	whole := packed(t, filepath.Clean(array))
+	whole := storagetest.Zip(t, os.DirFS(filepath.Clean(array)))
 	s := launch(t, "./examples/service", "-listen", "127.0.0.1:0", "-instances", "2", t.TempDir())
 	upload := func(b []byte) (status int, name string) {
 		res, err := http.Post(s.url("/arrays"), "application/zip", bytes.NewReader(b))

@@ -209,13 +209,13 @@ func TestReport57NothingUnlocked(t *testing.T) {
 	for from := range int64(12) {
 		fs := storage.NewMemoryFS(0)
 		numbers(t, fs, "a", blosc2.Options{}, 20).Close()
-		before := contents(t, fs, "a")
+		before := storagetest.Contents(t, fs, "a")
 		o := lockedOptions(&failingLocker{Locker: storage.NewMemoryLocker(), from: from})
 		refused := func(err error) {
 			t.Helper()
 			require.ErrorIs(t, err, fault.ErrUnsupported)
 			require.ErrorContains(t, err, "without locking")
-			require.Equal(t, before, contents(t, fs, "a"))
+			require.Equal(t, before, storagetest.Contents(t, fs, "a"))
 		}
 		c, err := blosc2.Open(ctx, fs, "a", o)
 		if err != nil {
@@ -225,10 +225,10 @@ func TestReport57NothingUnlocked(t *testing.T) {
 		a := c.(*blosc2.NDArray)
 		for i := int32(1); err == nil; i++ {
 			require.Less(t, i, int32(20), "it never fails")
-			before = contents(t, fs, "a")
+			before = storagetest.Contents(t, fs, "a")
 			if err = a.SetSlice(ctx, nil, all(20, i)); err == nil {
 				var got []byte
-				before = contents(t, fs, "a")
+				before = storagetest.Contents(t, fs, "a")
 				if got, err = a.Slice(ctx, nil, nil); err == nil {
 					require.Equal(t, all(20, i), got)
 				}
@@ -244,19 +244,6 @@ func TestReport57NothingUnlocked(t *testing.T) {
 		u := opened(t, fs, "a", blosc2.Options{Write: true})
 		require.NoError(t, u.SetSlice(ctx, nil, all(20, 5)))
 	}
-}
-
-func contents(t *testing.T, fs storage.FS, name string) string {
-	t.Helper()
-	f, err := fs.Open(t.Context(), name, storage.OpenRead)
-	require.NoError(t, err)
-	defer f.Close()
-	info, err := f.Stat()
-	require.NoError(t, err)
-	b := make([]byte, info.Size)
-	_, err = f.ReadAt(b, 0)
-	require.NoError(t, err)
-	return string(b)
 }
 
 // Report 64: a container that grows far beyond its mapping while ten goroutines
