@@ -388,6 +388,16 @@ func FuzzDirectory(f *testing.F) {
 	f.Add(whole(member("k", []byte("x"), zip.Deflated, nil)))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		r := bytes.NewReader(b)
+		proven, end, err := zip.Recover(t.Context(), r, int64(len(b)))
+		if err != nil {
+			refused(t, err)
+		}
+		require.LessOrEqual(t, end, int64(len(b)))
+		for _, m := range proven {
+			off, err := m.Data(r, end)
+			require.NoError(t, err)
+			require.NoError(t, m.Check(t.Context(), r, off))
+		}
 		members, err := zip.ParseDirectory(r, int64(len(b)), 1<<20)
 		if err != nil {
 			refused(t, err)
