@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"errors"
 	"io"
 
 	"github.com/gridhold/gridhold/sdk/codec/blosc"
@@ -54,8 +55,9 @@ func rewriteHeader(f storage.File, header []byte, d Durability) error {
 
 // Repaired is what the function Repair did.
 type Repaired struct {
-	Was, Chunks int64 // chunks before, -1 if it could not be read, and now
-	Written     bool  // the header was
+	// Chunks before, -1 if it could not be read, and now; of a zip, members.
+	Was, Chunks int64
+	Written     bool // there is another state now
 }
 
 // Repair looks through a contiguous frame for a state that its header does not
@@ -68,65 +70,93 @@ type Repaired struct {
 // An array is repaired if its shape, which is in the header, has as many
 // chunks. It takes the lock where Options ask for it. ErrNotFound if there is
 // no such state in a container that cannot be read; ErrUnsupported for sparse
-// frames and zips.
+// frames and zips, which RepairBeside repairs.
 func Repair(ctx context.Context, fs storage.FS, name string, o Options) (r Repaired, err error) {
-	o, err = o.checked()
+	where, err := toRepair(ctx, fs, name)
+	if err == nil && where.sparse {
+		err = fault.New(fault.ErrUnsupported, "repair", name, "is a sparse frame, of which a copy is repaired")
+	}
 	if err != nil {
 		return r, err
 	}
-	info, err := fs.Stat(ctx, name)
-	if err != nil {
-		return r, err
-	}
-	if info.Dir {
-		return r, fault.New(fault.ErrUnsupported, "repair", name, "is a directory")
-	}
-	where := place{fs: fs, name: name, size: -1}
-	err = where.locked(ctx, o, func() error {
-		f, err := fs.Open(ctx, name, storage.OpenRead|storage.OpenWrite)
-		if err != nil {
+	err = where.repairing(ctx, o, storage.OpenRead|storage.OpenWrite, func(f storage.File, o Options) error {
+		var next []byte
+		if r, next, err = search(ctx, &where, f, o); err != nil || next == nil {
 			return err
 		}
-		r, err = search(ctx, &where, f, o, true)
-		return first(err, f.Close())
+		return rewriteHeader(f, next, o.Durability)
 	})
 	return r, err
 }
 
-// search finds the newest state of a frame, and publishes it if it is to be
-// written.
-func search(ctx context.Context, where *place, f storage.File, o Options, write bool) (r Repaired, err error) {
+// toRepair is the file or sparse frame of that name.
+func toRepair(ctx context.Context, fs storage.FS, name string) (place, error) {
+	where := place{fs: fs, name: name, size: -1}
+	info, err := fs.Stat(ctx, name)
+	if err != nil || !info.Dir {
+		return where, err
+	}
+	where.sparse = true
+	_, err = fs.Stat(ctx, where.main())
+	if errors.Is(err, fault.ErrNotFound) {
+		err = fault.New(fault.ErrUnsupported, "repair", name, "is a directory without "+chunksFile)
+	}
+	return where, err
+}
+
+// repairing calls do with the file of a frame, or zip, while nobody else has its
+// lock, if Options ask for that.
+func (p *place) repairing(ctx context.Context, o Options, flags storage.OpenFlag, do func(f storage.File, o Options) error) error {
+	o, err := o.checked()
+	if err != nil {
+		return err
+	}
+	return p.locked(ctx, o, func() error {
+		f, err := p.fs.Open(ctx, p.main(), flags)
+		if err != nil {
+			return err
+		}
+		return first(do(f, o), f.Close())
+	})
+}
+
+// search finds the newest state of a frame, and the header to lead to it; nil:
+// there is one that does.
+func search(ctx context.Context, where *place, f storage.File, o Options) (r Repaired, next []byte, err error) {
 	size, err := where.extent(f)
 	if err != nil {
-		return r, err
+		return r, nil, err
 	}
-	s := &scan{f: f, size: size, limits: o.Limits}
+	s := &scan{where: where, f: f, size: size, limits: o.Limits}
 	r.Was = -1
 	now, loadErr := load(ctx, where, f, o.Limits)
 	if loadErr == nil {
 		r.Was, r.Chunks, s.after = now.chunks, now.chunks, now.FrameLen
+		if where.sparse { // of which a file has one state
+			return r, nil, nil
+		}
 	}
 	fixed, err := readAt(f, 0, min(size, endBytes))
 	if err != nil {
-		return r, err
+		return r, nil, err
 	}
 	if s.Header, err = headerOf(fixed); err != nil {
-		return r, err
+		return r, nil, err
 	}
 	raw, err := readAt(f, 0, s.HeaderLen)
 	if err != nil {
-		return r, err
+		return r, nil, err
 	}
 	if err := s.all(ctx); err != nil {
-		return r, err
+		return r, nil, err
 	}
 	if s.found == nil {
 		if loadErr != nil {
-			return r, fault.New(fault.ErrNotFound, "repair", where.name, "there is no whole state in it: "+loadErr.Error())
+			err = fault.New(fault.ErrNotFound, "repair", where.name, "there is no whole state in it: "+loadErr.Error())
 		}
-		return r, nil
+		return r, nil, err
 	}
-	next := bytes.Clone(raw)
+	next = bytes.Clone(raw)
 	putHeader(next, *s.found)
 	// What would be the state is read before it is.
 	e := &ends{r: io.NewSectionReader(f, 0, size)}
@@ -138,13 +168,10 @@ func search(ctx context.Context, where *place, f storage.File, o Options, write 
 		}
 	}
 	if err != nil {
-		return r, err
+		return r, nil, err
 	}
 	r.Chunks, r.Written = view.chunks, true
-	if !write {
-		return r, nil
-	}
-	return r, rewriteHeader(f, next, o.Durability)
+	return r, next, nil
 }
 
 // headerOf parses a header whose lengths may be wrong.
@@ -164,6 +191,7 @@ func headerOf(fixed []byte) (Header, error) {
 // scan looks for states in a file.
 type scan struct {
 	Header
+	where  *place
 	f      storage.File
 	size   int64
 	limits Limits
@@ -192,14 +220,14 @@ func (s *scan) all(ctx context.Context) error {
 				break
 			}
 			i += k
-			s.trailer(at + int64(i))
+			s.trailer(ctx, at+int64(i))
 		}
 	}
 	return nil
 }
 
 // trailer looks whether there is a trailer at t that ends a state.
-func (s *scan) trailer(t int64) {
+func (s *scan) trailer(ctx context.Context, t int64) {
 	b, err := readAt(s.f, t, min(s.size-t, s.limits.Meta, 1<<20))
 	if err != nil {
 		return
@@ -225,7 +253,7 @@ func (s *scan) trailer(t int64) {
 	}
 	h := s.Header
 	h.FrameLen, h.PackedSize, h.HasVLMeta = end, at-s.HeaderLen, len(layers) > 0
-	if !s.sound(&h, at) {
+	if h.Sparse && h.PackedSize != 0 || !s.sound(ctx, &h, at) {
 		return
 	}
 	s.index = at
@@ -256,7 +284,7 @@ func (s *scan) indexBefore(t int64) int64 {
 
 // sound reports whether all chunks of an index are where it says, and sets the
 // size of all of them.
-func (s *scan) sound(h *Header, at int64) bool {
+func (s *scan) sound(ctx context.Context, h *Header, at int64) bool {
 	packed, err := readChunk(s.f, at, s.size-at, s.limits.Index)
 	if err != nil {
 		return false
@@ -265,43 +293,51 @@ func (s *scan) sound(h *Header, at int64) bool {
 	if err != nil || x.count == 0 {
 		return false
 	}
-	h.Size = 0
+	v := &view{Header: *h, file: s.f, where: s.where, index: x}
+	var files, highest int64 // bytes of the chunk files of a sparse frame, and what the peer takes for such
+	head := func(i int64) (c blosc.Header, stored bool, err error) {
+		e, err := x.at(i)
+		if err != nil || e.Special != blosc.NotSpecial {
+			return c, false, err
+		}
+		d, err := v.at(ctx, e.At)
+		if err != nil {
+			return c, false, err
+		}
+		defer d.Close()
+		_, c, err = readHead(d, 0, d.room, blosc.ExtendedHeaderSize)
+		files, highest = files+int64(c.PackedSize), max(highest, e.At+blosc.ExtendedHeaderSize)
+		return c, true, err
+	}
 	if h.ChunkSize < 0 { // of a handle that was opened before there were any
 		for i := int64(0); i < x.count && h.ChunkSize < 0; i++ {
-			e, err := x.at(i)
+			c, stored, err := head(i)
 			if err != nil {
 				return false
 			}
-			if e.Special != blosc.NotSpecial {
-				continue
+			if stored {
+				h.ChunkSize = c.Size
 			}
-			_, c, err := readHead(s.f, s.HeaderLen+e.At, s.size-s.HeaderLen-e.At, blosc.ExtendedHeaderSize)
-			if err != nil {
-				return false
-			}
-			h.ChunkSize = c.Size
 		}
 	}
+	h.Size, files = 0, 0
 	for i := range x.count {
-		e, err := x.at(i)
-		if err != nil {
-			return false
-		}
+		c, stored, err := head(i)
 		size := int64(h.ChunkSize)
-		if e.Special == blosc.NotSpecial {
-			off := s.HeaderLen + e.At
-			if e.At > at-s.HeaderLen-blosc.HeaderSize {
-				return false
-			}
-			_, c, err := readHead(s.f, off, at-off, blosc.ExtendedHeaderSize)
-			if err != nil || h.ChunkSize > 0 && int64(c.Size) != size && (i < x.count-1 || int64(c.Size) > size) {
-				return false
-			}
-			size = int64(c.Size)
-		} else if h.ChunkSize <= 0 {
+		switch {
+		case err != nil:
 			return false
+		case !stored && size <= 0:
+			return false
+		case stored && size > 0 && int64(c.Size) != size && (i < x.count-1 || int64(c.Size) > size):
+			return false
+		case stored:
+			size = int64(c.Size)
 		}
 		h.Size += size
+	}
+	if h.Sparse {
+		h.PackedSize = max(files, highest) // see draft.whole
 	}
 	return true
 }

@@ -5,6 +5,8 @@ package blosc2
 import (
 	"context"
 	"errors"
+	"slices"
+	"strconv"
 
 	"github.com/gridhold/gridhold/sdk/fault"
 	"github.com/gridhold/gridhold/sdk/storage"
@@ -12,56 +14,185 @@ import (
 
 // RepairSpec says how RepairBeside repairs.
 type RepairSpec struct {
-	DryRun bool   // only say what would be done
-	Drop   bool   // leave out the bytes that nothing leads to
-	Keep   string // the name of a copy of the file as it was; "": none is kept
+	DryRun bool // only say what would be done
+	Drop   bool // leave out the bytes, and the files of chunks, that nothing leads to
+	// Keep is the name of a copy of the file as it was; of a sparse frame, of a
+	// directory with those of its files that were replaced or left out. "": none
+	// is kept.
+	Keep string
 }
 
 // Mended is what RepairBeside did, or would.
 type Mended struct {
 	Repaired
 	Dropped int64 // bytes that nothing led to, if they were to be dropped
+	Swept   int   // files and directories beside it that writers left who were killed
 	Changed bool  // there was something to do
+	// Lost is what is damaged still, because no other copy of it is there.
+	Lost []Damage
 }
 
 // RepairBeside is the function Repair on a copy, which takes the place of the
 // file when it is whole: a kill leaves the one or the other. It takes the lock
-// where Options ask for it. ErrExists if there is something of the name
-// RepairSpec.Keep; otherwise as Repair.
+// where Options ask for it.
+//
+// Of a sparse frame, whose chunks are files, the file chunks.b2frame is repaired
+// so: its header, if index and trailer behind it are whole and all chunks there.
+// The names of chunks do not say their order, so an index that is gone stays gone.
+//
+// A zip gets a new directory if it has none, or a wrong one, and its members lie
+// one after the other, each with its own checksum, up to embed.b2e, which is
+// written last.
+//
+// ErrExists if there is something of the name RepairSpec.Keep; otherwise as
+// Repair. What was left behind by writers who are gone is removed in any case.
 func RepairBeside(ctx context.Context, fs storage.FS, name string, spec RepairSpec, o Options) (m Mended, err error) {
-	o, err = o.checked()
+	where, err := toRepair(ctx, fs, name)
 	if err != nil {
 		return m, err
 	}
-	info, err := fs.Stat(ctx, name)
-	if err != nil {
-		return m, err
-	}
-	if info.Dir {
-		return m, fault.New(fault.ErrUnsupported, "repair", name, "is a directory")
-	}
-	where := place{fs: fs, name: name, size: -1}
-	err = where.locked(ctx, o, func() error {
+	archive := false
+	if !where.sparse {
 		f, err := fs.Open(ctx, name, storage.OpenRead)
 		if err != nil {
+			return m, err
+		}
+		archive, err = isZip(f)
+		if err = first(err, f.Close()); err != nil {
+			return m, err
+		}
+	}
+	if archive && o.Locking == LockedIfPossible { // it is replaced whole, as by who wrote it
+		o.Locking = Unlocked
+	}
+	if spec.Drop && where.sparse && !spec.DryRun {
+		if err := pins.wait(ctx, &where); err != nil {
+			return m, err
+		}
+	}
+	err = where.repairing(ctx, o, storage.OpenRead, func(f storage.File, o Options) (err error) {
+		behind := where.sweep(ctx, true) // before a new one takes the name of an old one
+		switch {
+		case archive && o.Locking == Locked:
+			return fault.New(fault.ErrInvalid, "locking", name, "a zip is not locked")
+		case archive:
+			err = m.archive(ctx, where, f, spec, o)
+		case where.sparse:
+			err = m.sparse(ctx, where, f, spec, o)
+		default:
+			err = m.contiguous(ctx, where, f, spec, o)
+		}
+		if err == nil && m.Lost == nil { // or there may be more in what is beside
+			m.Swept = behind
+			if !spec.DryRun {
+				where.sweep(ctx, false)
+			}
+		}
+		m.Changed = m.Written || m.Dropped > 0 || m.Swept > 0
+		return err
+	})
+	return m, err
+}
+
+// sweep removes what was left behind beside a frame, and counts it; dry: it only
+// counts.
+func (p *place) sweep(ctx context.Context, dry bool) (n int) {
+	names := []string{p.name}
+	if p.sparse {
+		names = append(names, p.main())
+	}
+	for _, name := range names {
+		for sibling := range siblings(ctx, p.fs, name) {
+			if swept(ctx, p.fs, sibling, dry) {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// swept removes a sibling if its maker is gone; dry: it only looks.
+func swept(ctx context.Context, fs storage.FS, name string, dry bool) bool {
+	if !dry {
+		return cleared(ctx, fs, name, true)
+	}
+	f, ok := abandoned(ctx, fs, name)
+	if ok {
+		f.Close()
+	}
+	return ok
+}
+
+// Sweep removes what writers left behind in a directory, at any depth, who were
+// killed, and returns the names of that; dry: it only looks.
+func Sweep(ctx context.Context, fs storage.FS, dir string, dry bool) ([]string, error) {
+	files, err := (&directory{fs, dir}).list(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(files, func(name string) bool {
+		return !isSibling(name) || !swept(ctx, fs, join(dir, name), dry)
+	}), nil
+}
+
+// lost notes chunks that are not where the index says, or not what it says.
+func (m *Mended) lost(ctx context.Context, v *view) error {
+	for i := range v.chunks {
+		_, err := v.chunkHeader(ctx, i)
+		found := verifier{report: func(d Damage) { m.Lost = append(m.Lost, d) }}
+		if errors.Is(err, fault.ErrNotFound) {
+			err = fault.New(fault.ErrCorrupt, "frame", "", "the file of the chunk is not there")
+		}
+		if err := found.found("chunk "+strconv.FormatInt(i, 10), err); err != nil {
 			return err
 		}
-		defer f.Close()
-		if m.Repaired, err = search(ctx, &where, f, o, false); err != nil {
+	}
+	return nil
+}
+
+// contiguous repairs a frame in a file.
+func (m *Mended) contiguous(ctx context.Context, where place, f storage.File, spec RepairSpec, o Options) (err error) {
+	if m.Repaired, _, err = search(ctx, &where, f, o); err != nil {
+		return err
+	}
+	if !m.Written {
+		v, err := load(ctx, &where, f, o.Limits)
+		if err == nil {
+			err = m.lost(ctx, v)
+		}
+		if err == nil && spec.Drop && m.Lost == nil {
+			m.Dropped, err = v.dead(ctx)
+		}
+		if err != nil || m.Dropped == 0 {
 			return err
 		}
-		if spec.Drop && !m.Written {
-			if m.Dropped, err = deadIn(ctx, where, o); err != nil {
+	}
+	if spec.DryRun && !spec.Drop {
+		return nil
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	return beside(ctx, where, f, info.Size, spec, func(s *sibling) error {
+		copied := place{fs: where.fs, name: s.name, size: -1}
+		_, next, err := search(ctx, &copied, s.File, o)
+		if err == nil && next != nil {
+			err = rewriteHeader(s.File, next, SyncNever)
+		}
+		if err != nil || !spec.Drop {
+			return err
+		}
+		if m.Written {
+			if m.Dropped, err = deadIn(ctx, copied, o); err != nil {
 				return err
 			}
 		}
-		m.Changed = m.Written || m.Dropped > 0
-		if !m.Changed || spec.DryRun && !spec.Drop {
+		if m.Dropped == 0 || spec.DryRun {
 			return nil
 		}
-		return m.beside(ctx, where, f, spec, o)
+		return drop(ctx, copied, s, o)
 	})
-	return m, err
 }
 
 // deadIn is SChunk.Dead of a frame that is opened for that.
@@ -75,14 +206,10 @@ func deadIn(ctx context.Context, where place, o Options) (int64, error) {
 	return dead, errors.Join(err, c.Close())
 }
 
-// beside makes the copy and, unless that is only to see what comes of it, puts
-// it in place.
-func (m *Mended) beside(ctx context.Context, where place, f storage.File, spec RepairSpec, o Options) (err error) {
-	info, err := f.Stat()
-	if err != nil {
-		return err
-	}
-	s, err := newSibling(ctx, where.fs, where.name)
+// beside makes a copy of the first n bytes of a file, which mend changes, and puts
+// it in the place of the file; or, if that is only to see what comes of it, not.
+func beside(ctx context.Context, where place, f storage.File, n int64, spec RepairSpec, mend func(s *sibling) error) (err error) {
+	s, err := newSibling(ctx, where.fs, where.main())
 	if err != nil {
 		return err
 	}
@@ -92,48 +219,36 @@ func (m *Mended) beside(ctx context.Context, where place, f storage.File, spec R
 			err = errors.Join(err, s.drop(ctx))
 		}
 	}()
-	if _, _, err = s.CopyRange(0, f, 0, info.Size); err != nil {
+	if _, _, err = s.CopyRange(0, f, 0, n); err != nil {
 		return err
 	}
-	copied := place{fs: where.fs, name: s.name, size: -1}
-	if _, err = search(ctx, &copied, s.File, o, true); err != nil {
+	if err = mend(s); err != nil || spec.DryRun {
 		return err
-	}
-	if spec.Drop {
-		if m.Written {
-			if m.Dropped, err = deadIn(ctx, copied, o); err != nil {
-				return err
-			}
-		}
-		if m.Dropped > 0 && !spec.DryRun {
-			if err = drop(ctx, copied, s, o); err != nil {
-				return err
-			}
-		}
-	}
-	if spec.DryRun {
-		return nil
 	}
 	if err = s.Sync(); err != nil {
 		return err
 	}
-	if spec.Keep != "" {
-		if err = preserve(ctx, where.fs, f, info.Size, spec.Keep); err != nil {
+	if spec.Keep != "" && !where.sparse {
+		if err = preserve(ctx, where.fs, f, spec.Keep); err != nil {
 			return err
 		}
 	}
 	taken = true
-	if err = s.take(ctx, where.name, false); err != nil {
+	if err = s.take(ctx, where.main(), false); err != nil {
 		return err
 	}
-	return where.fs.SyncDir(ctx, dirOf(where.name))
+	return where.fs.SyncDir(ctx, dirOf(where.main()))
 }
 
 // preserve copies a file to another name, which it must not have. A renaming
 // would leave none of the old one for a moment.
-func preserve(ctx context.Context, fs storage.FS, f storage.File, size int64, name string) error {
+func preserve(ctx context.Context, fs storage.FS, f storage.File, name string) error {
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
 	return replace(ctx, fs, name, SyncCommits, true, func(to storage.File) error {
-		_, _, err := to.CopyRange(0, f, 0, size)
+		_, _, err := to.CopyRange(0, f, 0, info.Size)
 		return err
 	})
 }

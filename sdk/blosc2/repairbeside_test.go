@@ -10,7 +10,7 @@ import (
 	"github.com/gridhold/gridhold/internal/faultfs"
 	"github.com/gridhold/gridhold/sdk/blosc2"
 	"github.com/gridhold/gridhold/sdk/fault"
-	"github.com/gridhold/gridhold/sdk/storage"
+	"github.com/gridhold/gridhold/sdk/storage/storagetest"
 )
 
 // unpublished makes a frame of 3 chunks, with dead bytes, whose header leads to
@@ -37,31 +37,18 @@ func unpublished(t *testing.T, disk *faultfs.Disk) (chunks [][]byte) {
 	return chunks
 }
 
-func bytesOf(t *testing.T, fs storage.FS, name string) []byte {
-	t.Helper()
-	f, err := fs.Open(t.Context(), name, storage.OpenRead)
-	require.NoError(t, err)
-	defer f.Close()
-	info, err := f.Stat()
-	require.NoError(t, err)
-	b := make([]byte, info.Size)
-	_, err = f.ReadAt(b, 0)
-	require.NoError(t, err)
-	return b
-}
-
 func TestRepairBeside(t *testing.T) {
 	ctx := t.Context()
 	for _, drop := range []bool{false, true} {
 		disk := faultfs.NewDisk(0)
 		chunks := unpublished(t, disk)
-		before := bytesOf(t, disk, "f")
+		before := storagetest.Contents(t, disk, "f")
 		spec := blosc2.RepairSpec{DryRun: true, Drop: drop, Keep: "f.old"}
 		would, err := blosc2.RepairBeside(ctx, disk, "f", spec, blosc2.Options{})
 		require.NoError(t, err)
 		require.Equal(t, blosc2.Repaired{Was: 2, Chunks: 3, Written: true}, would.Repaired)
 		require.Equal(t, drop, would.Dropped > 0)
-		require.Equal(t, before, bytesOf(t, disk, "f"))
+		require.Equal(t, before, storagetest.Contents(t, disk, "f"))
 		names, err := disk.List(ctx, "")
 		require.NoError(t, err)
 		require.Equal(t, []string{"f"}, names)
@@ -70,7 +57,7 @@ func TestRepairBeside(t *testing.T) {
 		did, err := blosc2.RepairBeside(ctx, disk, "f", spec, blosc2.Options{})
 		require.NoError(t, err)
 		require.Equal(t, would, did)
-		require.Equal(t, before, bytesOf(t, disk, "f.old"))
+		require.Equal(t, before, storagetest.Contents(t, disk, "f.old"))
 		names, err = disk.List(ctx, "")
 		require.NoError(t, err)
 		require.Equal(t, []string{"f", "f.old"}, names)
@@ -104,11 +91,11 @@ func TestKilledWhileRepairing(t *testing.T) {
 		disk := faultfs.NewDisk(0)
 		unpublished(t, disk)
 		disk.SyncAll()
-		before := bytesOf(t, disk, "f")
+		before := storagetest.Contents(t, disk, "f")
 		x := faultfs.New(faultfs.Nth(n, faultfs.Fault{Kill: true, Done: 50}, append([]faultfs.Kind{faultfs.Sync, faultfs.SyncDir}, faultfs.Changes...)...))
 		_, err := blosc2.RepairBeside(ctx, x.FS(disk), "f", blosc2.RepairSpec{Drop: true, Keep: "f.old"}, blosc2.Options{})
-		if !bytes.Equal(before, bytesOf(t, disk, "f")) {
-			require.Equal(t, before, bytesOf(t, disk, "f.old"), "killed at %d", n)
+		if !bytes.Equal(before, storagetest.Contents(t, disk, "f")) {
+			require.Equal(t, before, storagetest.Contents(t, disk, "f.old"), "killed at %d", n)
 			c, err := blosc2.Open(ctx, disk, "f", writing)
 			require.NoError(t, err)
 			require.EqualValues(t, 3, c.(*blosc2.SChunk).NumChunks())

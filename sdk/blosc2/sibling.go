@@ -3,6 +3,7 @@ package blosc2
 import (
 	"context"
 	"errors"
+	"iter"
 	"math/rand/v2"
 	"path"
 	"slices"
@@ -128,11 +129,22 @@ func (s *sibling) drop(ctx context.Context) error {
 // need: what cannot be removed stays. Of what is there name must be whole: a
 // directory beside it may be all that is left of another one.
 func sweep(ctx context.Context, fs storage.FS, name string) {
-	for n, free := 0, 0; free < siblingGap && n < mostSibling; n++ {
-		free++
-		if _, err := fs.Stat(ctx, siblingOf(name, n)); err == nil {
-			cleared(ctx, fs, siblingOf(name, n), true)
-			free = 0
+	for sibling := range siblings(ctx, fs, name) {
+		cleared(ctx, fs, sibling, true)
+	}
+}
+
+// siblings yields those that there are of name.
+func siblings(ctx context.Context, fs storage.FS, name string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for n, free := 0, 0; free < siblingGap && n < mostSibling; n++ {
+			free++
+			if _, err := fs.Stat(ctx, siblingOf(name, n)); err == nil {
+				free = 0
+				if !yield(siblingOf(name, n)) {
+					return
+				}
+			}
 		}
 	}
 }
@@ -141,17 +153,11 @@ func sweep(ctx context.Context, fs storage.FS, name string) {
 // it did not, because of the maker, or of a directory that dirs does not allow
 // to be removed or that somebody put files of his own in.
 func cleared(ctx context.Context, fs storage.FS, name string, dirs bool) bool {
-	f, err := fs.Open(ctx, name, storage.OpenRead|storage.OpenWrite)
-	if err != nil {
+	f, ok := abandoned(ctx, fs, name)
+	if !ok {
 		return false
 	}
 	defer f.Close()
-	if info, err := fs.StatFS(ctx, name); err != nil || info.Network || info.Kind == "" { // whose locks may not hold between machines
-		return false
-	}
-	if _, err := f.LockRange(siblingLock, storage.LockExclusive); err != nil || !named(ctx, fs, name, f) {
-		return false
-	}
 	other := (&sibling{name: name}).other()
 	info, err := fs.Stat(ctx, other)
 	switch {
@@ -166,6 +172,23 @@ func cleared(ctx context.Context, fs storage.FS, name string, dirs bool) bool {
 		return false
 	}
 	return fs.Remove(ctx, name) == nil
+}
+
+// abandoned opens a sibling whose maker is gone, and has its lock; false: he is
+// not, or nobody can tell.
+func abandoned(ctx context.Context, fs storage.FS, name string) (storage.File, bool) {
+	f, err := fs.Open(ctx, name, storage.OpenRead|storage.OpenWrite)
+	if err != nil {
+		return nil, false
+	}
+	info, err := fs.StatFS(ctx, name)
+	if err == nil && !info.Network && info.Kind != "" { // or its locks may not hold between machines
+		if _, err = f.LockRange(siblingLock, storage.LockExclusive); err == nil && named(ctx, fs, name, f) {
+			return f, true
+		}
+	}
+	f.Close()
+	return nil, false
 }
 
 // named reports whether a name leads to an open file.

@@ -72,13 +72,17 @@ func openZip(ctx context.Context, f source, name string, o Options) (Container, 
 	if err != nil {
 		return nil, &fault.Error{Format: "blosc2", Item: name, Off: -1, Err: err}
 	}
-	a := &archive{f: f, size: info.Size, members: map[string]zip.Member{}}
-	for _, m := range members {
-		a.members[m.Name] = m
-	}
-	d, err := newDictStore(ctx, name, a, o)
+	d, err := newDictStore(ctx, name, &archive{f: f, size: info.Size, members: byName(members)}, o)
 	if err != nil {
 		return nil, err
 	}
 	return d.orTree(), nil
+}
+
+func byName(members []zip.Member) map[string]zip.Member {
+	all := make(map[string]zip.Member, len(members))
+	for _, m := range members {
+		all[m.Name] = m
+	}
+	return all
 }
