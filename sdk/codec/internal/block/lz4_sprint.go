@@ -18,9 +18,9 @@ const (
 // From so far away comes the same, once lz4Near bytes of a match are there.
 var lz4Farther = [lz4Near]int{0, 8, 8, 9, 8, 10, 12, 14}
 
-// lz4Sprint decodes sequences from src[p:] to dst[at:], after which it returns
+// lz4Run decodes sequences from src[p:] to dst[at:], after which it returns
 // where it is: near the end of either, or at a sequence that is damaged.
-func lz4Sprint(dst, src []byte, at, p int) (int, int) {
+func lz4Run(dst, src []byte, at, p int) (int, int) {
 	for p <= len(src)-lz4In && at <= len(dst)-lz4Out {
 		in, out := (*[lz4In]byte)(src[p:]), (*[lz4Out]byte)(dst[at:])
 		n, m := int(in[0]>>4), int(in[0]&15)

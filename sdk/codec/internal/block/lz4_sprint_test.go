@@ -1,6 +1,8 @@
 package block
 
 import (
+	"bytes"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -43,4 +45,61 @@ func TestLZ4Sequences(t *testing.T) {
 			}
 		}
 	}
+}
+
+// mixedBlock is a block of about size bytes of all kinds of sequences, and what
+// it decodes to.
+func mixedBlock(r *rand.Rand, size int) (packed, plain []byte) {
+	text := make([]byte, 700)
+	for i := range text {
+		text[i] = byte(r.Uint32())
+	}
+	// Each block has its own mixture.
+	bare, long, near := r.IntN(100), r.IntN(20), r.IntN(100)
+	for len(plain) < size {
+		literals, n := 0, 4+r.IntN(15)
+		if r.IntN(100) >= bare || len(plain) == 0 {
+			literals = 1 + r.IntN(14)
+			if r.IntN(100) < long {
+				literals = r.IntN(len(text))
+			}
+		}
+		if r.IntN(100) < long {
+			n += r.IntN(400)
+		}
+		begin := r.IntN(len(text) - literals + 1)
+		plain = append(plain, text[begin:begin+literals]...)
+		if len(plain) == 0 {
+			continue
+		}
+		distance := 1 + r.IntN(min(len(plain), lz4Far))
+		if r.IntN(100) < near {
+			distance = 1 + r.IntN(min(len(plain), 140))
+		}
+		packed = lz4Sequence(packed, text[begin:begin+literals], distance, n)
+		for range n {
+			plain = append(plain, plain[len(plain)-distance])
+		}
+	}
+	tail := text[:5+r.IntN(40)]
+	return lz4Sequence(packed, tail, 0, 0), append(plain, tail...)
+}
+
+// spoilt is packed with something wrong, most of the time.
+func spoilt(r *rand.Rand, packed []byte) []byte {
+	b := bytes.Clone(packed)
+	switch r.IntN(4) {
+	case 0:
+		return b[:r.IntN(len(b)+1)]
+	case 1:
+		at := r.IntN(len(b))
+		for i := at; i < min(len(b), at+1+r.IntN(300)); i++ {
+			b[i] = 255
+		}
+	default:
+		for range 1 + r.IntN(3) {
+			b[r.IntN(len(b))] = byte(r.Uint32()) >> r.IntN(8)
+		}
+	}
+	return b
 }
