@@ -18,7 +18,7 @@ func Bytes(dst, src []byte, size int) {
 		part2(dst[:2*count], src, count)
 	default:
 		lane := 0
-		for ; !quick && size-lane >= 8; lane += 8 {
+		for ; size-lane >= 8; lane += 8 {
 			gather8(dst[lane*count:], src, lane, size, count)
 		}
 		for ; size-lane >= 4; lane += 4 {
@@ -84,7 +84,7 @@ func gather4(dst, src []byte, lane, size, count int) {
 // gather8 makes the eight lanes from lane on.
 func gather8(dst, src []byte, lane, size, count int) {
 	p := parts(dst, count)
-	i := 0
+	i := quickSplit8(dst, src[lane:], size, count)
 	for ; i+8 <= count; i += 8 {
 		a, b, c, d, e, f, g, h := bytes8(loadWords(src[i*size+lane:], size))
 		storeParts(p, i, a, b, c, d, e, f, g, h)
@@ -107,7 +107,7 @@ func UndoBytes(dst, src []byte, size int) {
 		merge2(dst, src[:2*count], count)
 	default:
 		lane := 0
-		for ; !quick && size-lane >= 8; lane += 8 {
+		for ; size-lane >= 8; lane += 8 {
 			scatter8(dst, src[lane*count:], lane, size, count)
 		}
 		for ; size-lane >= 4; lane += 4 {
@@ -175,7 +175,7 @@ func scatter4(dst, src []byte, lane, size, count int) {
 // scatter8 puts eight lanes into bytes lane..lane+7 of the elements.
 func scatter8(dst, src []byte, lane, size, count int) {
 	p := parts(src, count)
-	i := 0
+	i := quickJoin8(dst[lane:], src, size, count)
 	for ; i+8 <= count; i += 8 {
 		a, b, c, d, e, f, g, h := bytes8(loadParts(p, i))
 		storeWords(dst[i*size+lane:], size, a, b, c, d, e, f, g, h)

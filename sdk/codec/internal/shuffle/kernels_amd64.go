@@ -103,6 +103,18 @@ func quickJoin4(dst, src []byte, size, count int) int {
 	return n
 }
 
+// quickSplit8 begins eight lanes: twice four.
+func quickSplit8(dst, src []byte, size, count int) int {
+	quickSplit4(dst, src, size, count)
+	return quickSplit4(dst[4*count:], src[4:], size, count)
+}
+
+// quickJoin8 is the inverse of quickSplit8.
+func quickJoin8(dst, src []byte, size, count int) int {
+	quickJoin4(dst, src, size, count)
+	return quickJoin4(dst[4:], src[4*count:], size, count)
+}
+
 // quickSplit begins eight rows of n bytes of the bits of a lane. It returns
 // how many bytes of each it wrote.
 func quickSplit(rows, lane []byte, n int) int {

@@ -1,4 +1,4 @@
-//go:build !amd64
+//go:build !amd64 && !arm64
 
 package shuffle
 
@@ -13,6 +13,10 @@ func quickJoin2(dst, src []byte, count int) int { return 0 }
 func quickSplit4(dst, src []byte, size, count int) int { return 0 }
 
 func quickJoin4(dst, src []byte, size, count int) int { return 0 }
+
+func quickSplit8(dst, src []byte, size, count int) int { return 0 }
+
+func quickJoin8(dst, src []byte, size, count int) int { return 0 }
 
 func quickSplit(rows, lane []byte, n int) int { return 0 }
 
