@@ -119,28 +119,6 @@ func (l *lockLine) String() string {
 	return fmt.Sprintf("lock %s: %s, %d exclusive locks so far", oneLine(l.Name), l.Held, l.Counter)
 }
 
-// repairContainer puts the newest whole state of a frame back.
-func repairContainer(ctx context.Context, c *cobra.Command, name string) error {
-	path, ok := onThisMachine(name)
-	if !ok {
-		return usagef("%s: only containers of this machine are repaired", withoutSecrets(name))
-	}
-	dir, base, err := whereIs(path)
-	if err != nil {
-		return err
-	}
-	fs, err := file.OpenFS(dir)
-	if err != nil {
-		return err
-	}
-	defer fs.Close()
-	r, err := blosc2.Repair(ctx, fs, base, blosc2.Options{Locking: blosc2.LockedIfPossible})
-	if err == nil && r.Written {
-		_, err = fmt.Fprintf(c.ErrOrStderr(), "repaired: %d chunks, there were %d\n", r.Chunks, max(r.Was, 0))
-	}
-	return err
-}
-
 // lockState is the lock of what a URL names; nil where that has none.
 func lockState(ctx context.Context, name string) (*blosc2.LockState, error) {
 	path, ok := onThisMachine(name)

@@ -113,3 +113,62 @@ func TestRepairStore(t *testing.T) {
 	status, out = runs(t, "verify", filepath.Join(dir, "s.b2d"))
 	require.Zero(t, status, out)
 }
+
+// The directory of a zip, the header of a sparse frame; and what is lost is told,
+// with the status of damage. "verify --repair" does the same before it looks.
+func TestRepairKinds(t *testing.T) {
+	dir := t.TempDir()
+	name := filepath.Join(dir, "s.b2z")
+	b, err := os.ReadFile("../../testdata/blosc2/store/dict-ext.b2z")
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(name, b[:len(b)-22], 0o666))
+	status, out := runs(t, "repair", "--dry-run", name)
+	require.Zero(t, status, out)
+	require.Contains(t, out, " would be repaired: ")
+	status, out = runs(t, "verify", "--repair", name)
+	require.Zero(t, status, out)
+	require.Contains(t, out, " members, there were 0; 0 bytes dropped; as it was: "+name+keptEnding)
+	require.Contains(t, out, "damaged 0")
+
+	ctx := t.Context()
+	fs, err := file.OpenFS(dir)
+	require.NoError(t, err)
+	defer fs.Close()
+	s, err := blosc2.CreateSChunk(ctx, fs, "s.b2frame", blosc2.Spec{ChunkSize: 100, Sparse: true}, blosc2.Options{})
+	require.NoError(t, err)
+	for range 3 {
+		require.NoError(t, s.AppendChunk(ctx, noise(100)))
+	}
+	require.NoError(t, s.Close())
+	name = filepath.Join(dir, "s.b2frame")
+	index := filepath.Join(name, "chunks.b2frame")
+	b, err = os.ReadFile(index)
+	require.NoError(t, err)
+	clear(b[16:24])
+	require.NoError(t, os.WriteFile(index, b, 0o666))
+	status, out = runs(t, "repair", name)
+	require.Zero(t, status, out)
+	require.Contains(t, out, "repaired: 3 chunks, there were 0")
+	require.FileExists(t, filepath.Join(name+keptEnding, "chunks.b2frame"))
+	require.NoError(t, os.Remove(filepath.Join(name, "00000001.chunk")))
+	status, out = runs(t, "repair", name)
+	require.Equal(t, statusDamaged, status, out)
+	require.Contains(t, out, "not repaired: chunk 1: ")
+}
+
+// Of a store what is gone is told, and what was left behind removed.
+func TestRepairStoreTells(t *testing.T) {
+	dir := t.TempDir()
+	name := filepath.Join(dir, "s.b2d")
+	require.NoError(t, os.CopyFS(name, os.DirFS("../../testdata/blosc2/store/tree.b2d")))
+	left := filepath.Join(name, "a.b2nd.gridhold-0.tmp")
+	require.NoError(t, os.WriteFile(left, []byte("half"), 0o666))
+	status, out := runs(t, "repair", name)
+	require.Zero(t, status, out)
+	require.Equal(t, name+": 1 files that killed writers left removed\n", out)
+	require.NoFileExists(t, left)
+	require.NoError(t, os.Truncate(filepath.Join(name, "embed.b2e"), 50))
+	status, out = runs(t, "repair", "--json", name)
+	require.Equal(t, statusDamaged, status, out)
+	require.Contains(t, out, `"lost": [`)
+}

@@ -29,7 +29,7 @@ func newVerify(g *globals) *cobra.Command {
 			}
 			return tellDamage(c, g, checked, damaged, lock)
 		})
-	cmd.Flags().BoolVar(&repair, "repair", false, "first make the newest whole state that lies in a Blosc2 frame its state: see docs/sharing.md")
+	cmd.Flags().BoolVar(&repair, "repair", false, "first do what \"gridhold repair URL\" does")
 	run := cmd.RunE
 	cmd.RunE = func(c *cobra.Command, args []string) error {
 		if checked, damaged, ok, err := verifyPack(args[0]); ok {
@@ -39,7 +39,7 @@ func newVerify(g *globals) *cobra.Command {
 			return tellDamage(c, g, checked, damaged, nil)
 		}
 		if repair {
-			if err := repairContainer(c.Context(), c, args[0]); err != nil {
+			if err := repairFirst(c, args[0]); err != nil {
 				return failed(args[0], err)
 			}
 		}
