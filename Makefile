@@ -60,7 +60,7 @@ mutants: ## damaged files, read here and by the libraries that made them
 models: ## containers, stores, scratches and shards against plain models, with crashes: CHECKS sequences of each
 	@GRIDHOLD_CHECKS=$(CHECKS) GRIDHOLD_PROOF=$(CURDIR)/docs/proof go test -count=1 -timeout 24h -run '^TestModelOf' ./sdk/blosc2 ./sdk/scratch ./sdk/zarr
 
-torture: ## processes that share containers, killed at random, for TIME
+torture: ## processes that share containers and stores, killed at random, for TIME
 	@REQUIRE_PEERS=1 GRIDHOLD_TORTURE=$(TIME) GRIDHOLD_PROOF=$(CURDIR)/docs/proof/torture.json go test -count=1 -timeout 24h -v -run '^TestTorture$$' ./internal/interop
 
 soak: ## servers under good, slow and malformed clients, for TIME

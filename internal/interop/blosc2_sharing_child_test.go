@@ -47,6 +47,8 @@ type task struct {
 	Index     *int64            `json:"index,omitempty"`
 	Value     any               `json:"value,omitempty"`
 	Threshold *int64            `json:"threshold,omitempty"`
+	Names     []string          `json:"names,omitempty"`
+	Steps     []step            `json:"steps,omitempty"`
 }
 
 // report is what it answers.
@@ -298,6 +300,12 @@ func (w *worker) do(q *task) (a report, err error) {
 		a.N = int(w.frame().NumChunks())
 	case "leaf":
 		a.Data, err = w.leaf.Slice(ctx, nil, nil)
+	case "steps":
+		return a, w.steps(q.Steps)
+	case "survey":
+		return w.survey(q)
+	case "verify":
+		return w.verify()
 	case "put", "drop", "swap", "keys", "values", "get":
 		return w.keyed(q, value)
 	default:
@@ -375,6 +383,13 @@ func (w *worker) forever(q *task) error {
 					_, err = w.keyed(&task{Do: "put", Key: key, Size: &size}, int64(i))
 				}
 			}
+		case "course":
+			if i == 0 { // which removes what those who were killed left
+				if _, err := w.now().(getter).Keys(w.ctx); err != nil {
+					return err
+				}
+			}
+			err = w.steps([]step{course{q.Name, *q.Tag}.step(i)})
 		case "read":
 			var b []byte
 			b, err = w.array().Slice(w.ctx, nil, nil)

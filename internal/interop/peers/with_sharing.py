@@ -5,12 +5,14 @@ blosc2_sharing_child_test.go."""
 import contextlib
 import gc
 import random
+import warnings
 
 import blosc2
 import numpy as np
 import protocol
 
 blosc2.set_nthreads(1)
+warnings.filterwarnings("ignore", message="External leaf")  # what killed writers left in a store
 
 
 class Worker:
@@ -186,6 +188,32 @@ class Worker:
                     pass
             self.c[key] = np.full(size, i, "i8")
         return {"n": count}
+
+    def steps(self, steps):
+        """Puts arrays of one value each under keys, or removes what lies there."""
+        for s in steps:
+            if s["size"] < 0:
+                del self.c[s["key"]]
+            else:
+                self.c[s["key"]] = np.full(s["size"], s["value"], "i8")
+        return {"n": len(steps)}
+
+    def survey(self, names):
+        """What lies under keys: the value, or -1 where there is nothing, -2 where it cannot be read, -3 where there are
+        other items than of one value."""
+        found = []
+        text = ""
+        for key in names:
+            try:
+                items = self.c[key][:]
+                v = int(items[0])
+                found.append(v if np.array_equal(items, np.full([20, 100, 300][v % 3], v)) else -3)
+            except KeyError:
+                found.append(-1)
+            except Exception as e:
+                found.append(-2)
+                text = f"{key}: {type(e).__name__}: {e}"[:200]
+        return {"data": protocol.pack_fixed(np.array(found, "i8")), "errors": found.count(-2), "bad": found.count(-3), "text": text}
 
     def keys(self):
         return {"names": sorted(self.c.keys())}
