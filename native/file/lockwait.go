@@ -144,6 +144,9 @@ func (l *lockFile) await(ctx context.Context, o *opening, exclusive bool) error 
 	}
 	if exclusive { // readers make way for one who has waited a while
 		defer l.enterLater().leave()
+		if held, err := l.nap(ctx, o); held || err != nil {
+			return err
+		}
 	}
 	if ctx.Done() == nil {
 		_, err := l.flock(o.File, exclusive, true)
@@ -158,6 +161,47 @@ func (l *lockFile) await(ctx context.Context, o *opening, exclusive bool) error 
 		o.leave()
 	}
 	return err
+}
+
+const (
+	leastNap = 64 * time.Microsecond // doubled each time
+	mostNap  = 512 * time.Microsecond
+	napping  = 16 * time.Millisecond // all of them
+)
+
+// nap waits for a lock that writers have by trying now and then, for a while.
+// Who waits in the kernel is woken each time that a writer frees the lock,
+// finds that the same one has it again, and sleeps: with writers that write
+// one batch after another that was a quarter of the time of each.
+func (l *lockFile) nap(ctx context.Context, o *opening) (held bool, err error) {
+	if !o.raw {
+		return false, nil
+	}
+	var timer *time.Timer
+	for pause, begun := leastNap, time.Since(started); time.Since(started)-begun < napping; pause = min(2*pause, mostNap) {
+		// Readers come and go, and one of them may always be there: whom they keep
+		// out is in the kernel when the last of them leaves.
+		if read, err := rawLock(o.fd, false); err != nil {
+			return false, lockFailure(l.name, err)
+		} else if read {
+			return false, failure(l.name, rawUnlock(o.fd))
+		}
+		if timer == nil {
+			timer = time.NewTimer(pause)
+			defer timer.Stop()
+		} else {
+			timer.Reset(pause)
+		}
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			return false, storage.LockEnded(ctx, l.name)
+		}
+		if held, err := rawLock(o.fd, true); held || err != nil {
+			return held, lockFailure(l.name, err)
+		}
+	}
+	return false, nil
 }
 
 // leftBehind counts the waits that go on although nobody wants them. Each has
