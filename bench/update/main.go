@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"time"
 
 	"github.com/gridhold/gridhold/native/file"
@@ -65,7 +66,7 @@ func open(ctx context.Context, path string) (*blosc2.SChunk, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := blosc2.Open(ctx, fs, filepath.Base(path), blosc2.Options{Write: true})
+	c, err := blosc2.Open(ctx, fs, filepath.Base(path), blosc2.Options{Write: true, Workers: runtime.GOMAXPROCS(0)})
 	if err != nil {
 		return nil, err
 	}
