@@ -31,13 +31,13 @@ func (g grid) resized(rows, columns int64) grid {
 }
 
 // arrays is the subject of an array.
-func arrays(sparse bool) subject[grid] {
+func arrays(sparse, checksums bool) subject[grid] {
 	array := func(c blosc2.Container) *blosc2.NDArray { return c.(*blosc2.NDArray) }
 	empty := grid{}.resized(5, 7)
 	sub := subject[grid]{
 		name: "a", empty: empty,
 		create: func(ctx context.Context, fs storage.FS, o blosc2.Options) error {
-			a, err := blosc2.CreateArray(ctx, fs, "a", blosc2.Shape{Shape: empty.shape[:], DType: "|u1", Chunks: []int64{4, 5}, Blocks: []int64{2, 3}}, blosc2.Spec{Sparse: sparse}, o)
+			a, err := blosc2.CreateArray(ctx, fs, "a", blosc2.Shape{Shape: empty.shape[:], DType: "|u1", Chunks: []int64{4, 5}, Blocks: []int64{2, 3}}, blosc2.Spec{Sparse: sparse, Checksums: checksums}, o)
 			if err != nil {
 				return err
 			}
@@ -50,6 +50,9 @@ func arrays(sparse bool) subject[grid] {
 			}
 			if shape := array(c).Shape().Shape; !slices.Equal(shape, g.shape[:]) || string(got) != g.items {
 				return fmt.Errorf("%v %x, want %v %x", shape, got, g.shape, g.items)
+			}
+			if checksums {
+				return undamaged(ctx, c)
 			}
 			return nil
 		},
@@ -105,10 +108,12 @@ func drawSpan(t *rapid.T, n int64) blosc2.Span {
 }
 
 func TestModelOfArrays(t *testing.T) {
-	t.Run("contiguous", func(t *testing.T) {
-		faultfs.Check(t, func(t *rapid.T) { check(t, arrays(false)) })
-	})
-	t.Run("sparse", func(t *testing.T) {
-		faultfs.Check(t, func(t *rapid.T) { check(t, arrays(true)) })
-	})
+	for _, tc := range []struct {
+		name              string
+		sparse, checksums bool
+	}{{name: "contiguous"}, {name: "sparse", sparse: true}, {name: "checksums", checksums: true}} {
+		t.Run(tc.name, func(t *testing.T) {
+			faultfs.Check(t, func(t *rapid.T) { check(t, arrays(tc.sparse, tc.checksums)) })
+		})
+	}
 }

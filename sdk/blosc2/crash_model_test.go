@@ -36,6 +36,8 @@ type subject[S any] struct {
 	litter func(files []string, s S) []string
 	// snapshot returns nil where there is nothing to take.
 	snapshot func(ctx context.Context, c blosc2.Container) (blosc2.Container, error)
+	// pack writes all of it to the file name.b2z; nil: there is no such thing.
+	pack func(ctx context.Context, fs storage.FS, c blosc2.Container) error
 }
 
 // act is one operation and what it leads to.
@@ -79,6 +81,7 @@ type world[S any] struct {
 	lost      bool // a dirty process died: what it wrote is never synced
 	processes []*process
 	snapshots []taken[S]
+	zip       zipped[S]
 }
 
 type taken[S any] struct {
@@ -113,6 +116,7 @@ func check[S any](t *rapid.T, sub subject[S]) {
 		"snapshot": w.takes,
 		"forget":   w.forget,
 		"cut":      func(t *rapid.T) { w.cut(t) },
+		"pack":     w.packs,
 		"":         w.agrees,
 	})
 }
@@ -124,6 +128,7 @@ func (w *world[S]) begin(t *rapid.T) {
 		t.Fatalf("making it: %v", err)
 	}
 	w.synced = []S{w.live}
+	w.zip = zipped[S]{now: []*S{nil}, safe: []*S{nil}}
 	if w.o.Durability != blosc2.SyncNever {
 		w.durable = w.synced
 	}
@@ -400,6 +405,8 @@ func (w *world[S]) cut(t *rapid.T) {
 	w.live, w.lost = w.one(t, "a power cut", w.durable), false
 	w.synced = []S{w.live}
 	w.durable = w.synced
+	w.zip.now = w.zip.safe
+	w.unpack(t, "a power cut")
 	for _, p := range w.processes {
 		w.start(t, p)
 	}

@@ -2,6 +2,7 @@ package blosc2_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -38,7 +39,7 @@ func frames(sparse, varying, checksums bool) subject[*model] {
 			return s.Close()
 		},
 		holds: func(ctx context.Context, c blosc2.Container, m *model) error {
-			if !checksums {
+			if _, ok := m.vlmeta[blosc2.ChecksumLayer]; !ok {
 				return m.equal(ctx, chunk(c))
 			}
 			sums, err := chunk(c).VLValue(ctx, blosc2.ChecksumLayer)
@@ -47,7 +48,7 @@ func frames(sparse, varying, checksums bool) subject[*model] {
 			}
 			with := m.clone()
 			with.vlmeta[blosc2.ChecksumLayer] = sums
-			return with.equal(ctx, chunk(c))
+			return errors.Join(with.equal(ctx, chunk(c)), undamaged(ctx, c))
 		},
 		snapshot: func(ctx context.Context, c blosc2.Container) (blosc2.Container, error) {
 			return chunk(c).Snapshot(ctx)
@@ -59,6 +60,9 @@ func frames(sparse, varying, checksums bool) subject[*model] {
 			})
 		},
 	}
+	if checksums {
+		sub.empty.vlmeta[blosc2.ChecksumLayer] = nil
+	}
 	if sparse { // whose chunks another process may remove
 		sub.snapshot = nil
 	}
@@ -69,11 +73,12 @@ func frames(sparse, varying, checksums bool) subject[*model] {
 		if varying {
 			n = 4 * rapid.IntRange(1, 400).Draw(t, "items")
 		}
-		kinds := []string{"append", "append", "insert", "vlmeta", "compact", "several"}
+		kinds := []string{"append", "append", "insert", "vlmeta", "compact", "several", "checksums"}
 		if len(m.chunks) > 0 {
 			kinds = append(kinds, "update", "delete", "slice")
 		}
-		if len(m.vlmeta) > 0 {
+		named := slices.DeleteFunc(slices.Sorted(maps.Keys(m.vlmeta)), func(name string) bool { return name == blosc2.ChecksumLayer })
+		if len(named) > 0 {
 			kinds = append(kinds, "delete vlmeta")
 		}
 		i := 0
@@ -112,9 +117,17 @@ func frames(sparse, varying, checksums bool) subject[*model] {
 			m.vlmeta[name] = value
 			a.do = func(ctx context.Context, c blosc2.Container) error { return chunk(c).SetVLValue(ctx, name, value) }
 		case "delete vlmeta":
-			name := slices.Sorted(maps.Keys(m.vlmeta))[0]
+			name := named[0]
 			delete(m.vlmeta, name)
 			a.do = func(ctx context.Context, c blosc2.Container) error { return chunk(c).DeleteVL(ctx, name) }
+		case "checksums":
+			_, kept := m.vlmeta[blosc2.ChecksumLayer]
+			if kept {
+				delete(m.vlmeta, blosc2.ChecksumLayer)
+			} else {
+				m.vlmeta[blosc2.ChecksumLayer] = nil // stands for whatever it holds
+			}
+			a.do = func(ctx context.Context, c blosc2.Container) error { return chunk(c).KeepChecksums(ctx, !kept) }
 		case "compact":
 			a.alone = true
 			a.do = func(ctx context.Context, c blosc2.Container) error { return chunk(c).Compact(ctx) }
@@ -137,11 +150,17 @@ func frames(sparse, varying, checksums bool) subject[*model] {
 	return sub
 }
 
+// undamaged tells of damage that checksums show.
+func undamaged(ctx context.Context, c blosc2.Container) (err error) {
+	_, failed := blosc2.Verify(ctx, c, func(d blosc2.Damage) { err = errors.Join(err, fmt.Errorf("damage: %v", d)) })
+	return errors.Join(err, failed)
+}
+
 func TestModelOfFrames(t *testing.T) {
 	for _, tc := range []struct {
 		name                       string
 		sparse, varying, checksums bool
-	}{{name: "contiguous"}, {name: "sparse", sparse: true}, {name: "varying", varying: true}, {name: "checksums", checksums: true}} {
+	}{{name: "contiguous"}, {name: "sparse", sparse: true}, {name: "varying", varying: true}, {name: "checksums", checksums: true}, {name: "sparse, checksums", sparse: true, varying: true, checksums: true}} {
 		t.Run(tc.name, func(t *testing.T) {
 			faultfs.Check(t, func(t *rapid.T) { check(t, frames(tc.sparse, tc.varying, tc.checksums)) })
 		})

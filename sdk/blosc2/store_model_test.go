@@ -108,13 +108,21 @@ func stores(which string, threshold int64) subject[values] {
 		},
 		litter: func(files []string, v values) []string {
 			return slices.DeleteFunc(files, func(name string) bool {
-				if name == "s" || name == "s/embed.b2e" || strings.HasSuffix(name, "/") || strings.HasSuffix(name, ".b2lock") {
+				if name == "s" || name == "s/embed.b2e" || strings.HasPrefix(name, "s.b2z") || strings.HasSuffix(name, "/") || strings.HasSuffix(name, ".b2lock") {
 					return true
 				}
 				_, ok := v[strings.TrimSuffix(strings.TrimPrefix(name, "s"), path.Ext(name))]
 				return ok && (path.Ext(name) == ".b2nd" || path.Ext(name) == ".b2f")
 			})
 		},
+	}
+	if which != "embed" {
+		sub.pack = func(ctx context.Context, fs storage.FS, c blosc2.Container) error {
+			if t, ok := c.(*blosc2.TreeStore); ok {
+				c = t.DictStore()
+			}
+			return c.(*blosc2.DictStore).ToB2Z(ctx, fs, "s.b2z", true)
+		}
 	}
 	sub.create = func(ctx context.Context, fs storage.FS, o blosc2.Options) error {
 		o.Write = true
