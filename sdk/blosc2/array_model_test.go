@@ -94,7 +94,7 @@ func arrays(sparse, checksums bool) subject[grid] {
 				return array(c).SetSlice(ctx, spans, bytes.Clone(patch))
 			}
 		case "compact":
-			a.what, a.next, a.alone = what, g, true
+			a.what, a.next, a.alone, a.idle = what, g, true, sparse
 			a.do = func(ctx context.Context, c blosc2.Container) error { return array(c).SChunk().Compact(ctx) }
 		}
 		return a

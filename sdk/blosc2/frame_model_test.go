@@ -129,7 +129,7 @@ func frames(sparse, varying, checksums bool) subject[*model] {
 			}
 			a.do = func(ctx context.Context, c blosc2.Container) error { return chunk(c).KeepChecksums(ctx, !kept) }
 		case "compact":
-			a.alone = true
+			a.alone, a.idle = true, sparse
 			a.do = func(ctx context.Context, c blosc2.Container) error { return chunk(c).Compact(ctx) }
 		case "several": // two commits within a hold
 			b, value := drawContent(t, n), drawContent(t, 30)
