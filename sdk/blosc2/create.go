@@ -213,6 +213,7 @@ func create(ctx context.Context, fs storage.FS, name string, spec Spec, shape *S
 	if err = errors.Join(err, s.drop(ctx)); err != nil {
 		return nil, err
 	}
+	o.made = true
 	return openLeaf(ctx, where, o)
 }
 

@@ -43,6 +43,7 @@ func CreateStore(ctx context.Context, fs storage.FS, name string, spec StoreSpec
 	if err := spec.make(ctx, fs, name, there, o); err != nil {
 		return nil, err
 	}
+	o.made = true
 	c, err := Open(ctx, fs, name, o)
 	if err != nil {
 		return nil, err

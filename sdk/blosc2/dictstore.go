@@ -48,6 +48,7 @@ func newDictStore(ctx context.Context, name string, files leafFiles, o Options) 
 	if !ok {
 		return nil, errors.Join(fault.New(fault.ErrCorrupt, "blosc2", join(name, embedFile), "is no store of frames"), c.Close())
 	}
+	o.made = false
 	return &DictStore{name: name, o: o, embed: embed, files: files}, nil
 }
 

@@ -72,8 +72,12 @@ func openFrame(ctx context.Context, where place, o Options) (*frame, error) {
 }
 
 // begin loads the first view.
+//
+// Whoever made the container is not told that others have its lock by now: he
+// would take it for not made, and make it again. What he gets was whole a moment
+// ago, and each call brings it up to date.
 func (f *frame) begin(ctx context.Context) error {
-	err := f.locked(ctx, storage.LockShared, func(g *grip) error {
+	begin := func(g *grip) error {
 		return f.patiently(ctx, func() error {
 			file, err := f.where.open(ctx, f.o.Write)
 			if err != nil {
@@ -87,7 +91,12 @@ func (f *frame) begin(ctx context.Context) error {
 			}
 			return err
 		})
-	})
+	}
+	err := f.locked(ctx, storage.LockShared, begin)
+	if f.o.made && (errors.Is(err, fault.ErrLocked) || errors.Is(err, fault.ErrLockTimeout)) && ctx.Err() == nil {
+		err = f.about(begin(nil))
+	}
+	f.o.made = false
 	if err == nil {
 		if f.o.Durability != SyncCommits { // which does not go by what others did
 			f.safe = f.view.file

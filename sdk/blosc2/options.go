@@ -30,6 +30,8 @@ type Options struct {
 	LockNetwork bool
 	Locker      storage.Locker // nil: the file system's method Locker
 	Clock       storage.Clock  // to wait by; nil: the file system's method Clock, or not at all
+
+	made bool // by the call that opens it: see body.begin
 }
 
 // Durability is when what was written is made to outlast a power cut. After a
