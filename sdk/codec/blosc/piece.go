@@ -71,7 +71,8 @@ func (c *Chunk) lanes() (width int, ok bool) {
 }
 
 // beginnings decodes streams into a filtered block, which is runs of pitch
-// bytes of which e0..e1 are needed: each stream as far as that takes.
+// bytes of which e0..e1 are needed: each stream as far as that takes. Of those
+// that are not packed it leaves out what comes before, too.
 func (c *Chunk) beginnings(filtered, src []byte, e0, e1, pitch int, s *scratch) error {
 	count := c.h.streams(len(filtered))
 	n := len(filtered) / count
@@ -87,6 +88,12 @@ func (c *Chunk) beginnings(filtered, src []byte, e0, e1, pitch int, s *scratch) 
 			need = (run-1)*pitch + e1
 		}
 		need = max(min(need-i*n, n), 0)
+		// The first run of which something is needed that is not before the stream.
+		first := 0
+		if i*n >= e1 {
+			first = (i*n-e1)/pitch + 1
+		}
+		skip := min(max(first*pitch+e0-i*n, 0), need)
 		if len(src) < 4 {
 			return corrupt("a stream lies outside the chunk")
 		}
@@ -100,13 +107,13 @@ func (c *Chunk) beginnings(filtered, src []byte, e0, e1, pitch int, s *scratch) 
 				}
 				src = src[1:]
 			}
-			fillByte(part[:need], byte(-size))
+			fillByte(part[skip:need], byte(-size))
 			continue
 		}
 		if size < 0 || size > len(src) {
 			return corrupt("a stream lies outside the chunk")
 		}
-		if err := c.beginning(part, need, src[:size], s); err != nil {
+		if err := c.beginning(part, skip, need, src[:size], s); err != nil {
 			return err
 		}
 		src = src[size:]
@@ -114,14 +121,14 @@ func (c *Chunk) beginnings(filtered, src []byte, e0, e1, pitch int, s *scratch) 
 	return nil
 }
 
-// beginning decodes the first need bytes of a stream into dst, which has room
-// for all of it.
-func (c *Chunk) beginning(dst []byte, need int, src []byte, s *scratch) error {
+// beginning decodes bytes skip..need of a stream, or more, into dst, which has
+// room for all of it.
+func (c *Chunk) beginning(dst []byte, skip, need int, src []byte, s *scratch) error {
 	switch {
 	case need == 0:
 		return nil
 	case len(src) == len(dst):
-		copy(dst[:need], src)
+		copy(dst[skip:need], src[skip:])
 		return nil
 	case c.h.Codec == LZ4 || c.h.Codec == LZ4HC:
 		return block.PrefixLZ4(dst[:need], src)

@@ -3,6 +3,7 @@ package blosc
 import (
 	"bytes"
 	"encoding/binary"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -68,6 +69,44 @@ func FuzzPiece(f *testing.F) {
 			}
 		}
 	})
+}
+
+// Parts of blocks are right where some streams are packed, some stored and some
+// one byte again and again, and the memory they are decoded in had others in it.
+func TestPieceOfAllStreams(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for _, size := range []int{1, 2, 4, 6, 8} {
+		src := make([]byte, 60_000)
+		for i := range src {
+			switch i % size % 4 {
+			case 0:
+				src[i] = byte(r.Uint32())
+			case 1:
+				src[i] = byte(r.Uint32N(2)) << 7
+			case 2:
+				src[i] = byte(i >> 10)
+			case 3:
+				src[i] = 65
+			}
+		}
+		for _, codec := range []Codec{BloscLZ, LZ4, Zstd} {
+			for _, block := range []int{1200, 24_000} {
+				for _, id := range []FilterID{NoFilter, Shuffle} {
+					b, err := Encode(nil, src, Params{Codec: codec, Level: 5, TypeSize: size, BlockSize: block, Filters: []Filter{{ID: id}}})
+					require.NoError(t, err)
+					c, err := Open(b, Options{})
+					require.NoError(t, err)
+					for range 50 {
+						lo := r.IntN(len(src))
+						hi := min(lo+1+r.IntN(700), len(src))
+						got, err := c.DecodeRange(lo, hi, nil)
+						require.NoError(t, err)
+						require.True(t, bytes.Equal(src[lo:hi], got), "%s, items of %d, %s, blocks of %d: %d..%d", codec, size, id, block, lo, hi)
+					}
+				}
+			}
+		}
+	}
 }
 
 // blocksApart reports whether each block of a chunk that can be decoded ends
