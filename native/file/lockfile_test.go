@@ -161,7 +161,7 @@ func TestLockWaitsEnd(t *testing.T) {
 	require.ErrorIs(t, err, fault.ErrCancelled)
 	require.NoError(t, unflock(holder))
 	for _, m := range []storage.LockMode{storage.LockShared, storage.LockExclusive} {
-		h, err := f.Lock(ctx, ask(m, 10*time.Second))
+		h, err := f.Lock(ctx, ask(m, 2*time.Minute))
 		require.NoError(t, err)
 		require.NoError(t, h.Unlock())
 	}

@@ -130,7 +130,7 @@ func speak(t *testing.T, address, text string) string {
 // time; others do not notice.
 func TestBadClients(t *testing.T) {
 	big := storagetest.Pattern(32<<20, 1)
-	h := server.New(memory(map[string][]byte{"x": []byte("12345"), "big": big}), server.Options{Stall: 100 * time.Millisecond})
+	h := server.New(memory(map[string][]byte{"x": []byte("12345"), "big": big}), server.Options{Stall: 500 * time.Millisecond})
 	r := run(t, h, server.Limits{Connections: 8})
 	for text, want := range map[string]string{
 		"GET /x HTTP/1.1\r\nHost: a\r\n\r\n": "HTTP/1.1 200 OK",

@@ -293,7 +293,7 @@ func (f *fake) take(e *Engine, id int32) (wire.Result, []byte, error) {
 // until waits for what another goroutine is about to do.
 func until(t *testing.T, what func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); !what(); {
+	for deadline := time.Now().Add(2 * time.Minute); !what(); {
 		require.True(t, time.Now().Before(deadline), "it never happens")
 		yield()
 	}
