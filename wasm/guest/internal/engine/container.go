@@ -138,7 +138,7 @@ func (e *Engine) containerAnswer(ctx context.Context, q *request, o *object) (an
 		}
 	}
 	if err != nil {
-		return answer{}, errors.Join(err, o.closeContainer())
+		return answer{}, errors.Join(err, o.closeContainer(), e.freeMemory(o))
 	}
 	return a, nil
 }

@@ -147,5 +147,5 @@ func (e *Engine) containerCreate(ctx context.Context, q *request) (answer, error
 	if err != nil {
 		return answer{}, err
 	}
-	return e.containerAnswer(ctx, q, &object{container: made})
+	return e.containerAnswer(ctx, q, e.remember(&object{container: made}, p))
 }

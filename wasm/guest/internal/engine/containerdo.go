@@ -85,6 +85,8 @@ func (e *Engine) containerDo(ctx context.Context, q *request) (answer, error) {
 		o := &object{container: made}
 		if d.do == "snapshot" {
 			o.owner = q.at
+		} else {
+			e.remember(o, d.place)
 		}
 		return e.containerAnswer(ctx, q, o)
 	case "squeeze", "expand":

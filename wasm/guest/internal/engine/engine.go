@@ -87,8 +87,9 @@ type Engine struct {
 	ended    []uint32   // operations that no run has listed yet
 	marked   []uint32   // operations to cancel in the next run
 	idle     []*worker
-	files    *storage.MemoryFS // of containers in memory; nil until one is made
-	blocks   map[uint32][]byte // of Alloc, by address
+	files    *storage.MemoryFS  // of containers in memory; nil until one is made
+	made     map[string]*object // the containers in it, by name
+	blocks   map[uint32][]byte  // of Alloc, by address
 	blockSum int64
 }
 

@@ -21,6 +21,7 @@ type object struct {
 	group     *zarr.Group
 	container blosc2.Container
 	endHold   func() error // of a container that is held; closing it is ending that
+	inMemory  string       // the name in the instance's memory that the container was made under; "": none
 	images    image.Reader
 	scratch   *scratchObject
 
@@ -114,7 +115,7 @@ func (e *Engine) close(handle uint32) (open bool, err error) {
 	if o.cache != nil {
 		o.cache.Clear()
 	}
-	return true, errors.Join(err, o.closeContainer(), o.closeImages())
+	return true, errors.Join(err, o.closeContainer(), e.freeMemory(o), o.closeImages())
 }
 
 func (o *object) unlist(handle uint32) {
