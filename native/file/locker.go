@@ -93,7 +93,7 @@ func (l *Locker) Lock(ctx context.Context, name string, owner storage.Owner, m s
 // KeepLock is storage.LockKeeper's. The file is opened, and made, when it is
 // locked for the first time.
 func (l *Locker) KeepLock(ctx context.Context, name string) (storage.LockFile, error) {
-	if err := storage.LockEnded(ctx, name); err != nil {
+	if err := storage.LockCancelled(ctx, name); err != nil {
 		return nil, err
 	}
 	if err := storage.CheckKey(name); err != nil {

@@ -84,8 +84,8 @@ func (l *lockFile) Lock(ctx context.Context, r storage.LockRequest) (storage.Loc
 		ctx, cancel = context.WithTimeout(ctx, r.Timeout)
 		defer cancel()
 	}
-	for {
-		if err := storage.LockEnded(ctx, l.name); err != nil {
+	for ended := storage.LockCancelled; ; ended = storage.LockEnded {
+		if err := ended(ctx, l.name); err != nil {
 			return nil, err
 		}
 		o, err := l.open(r.Mode)

@@ -41,7 +41,7 @@ func (q *LockQueue) Lock(ctx context.Context, name string, owner Owner, m LockMo
 	if err := CheckLockMode(name, m); err != nil {
 		return err
 	}
-	if err := LockEnded(ctx, name); err != nil {
+	if err := LockCancelled(ctx, name); err != nil {
 		return err
 	}
 	*t = LockTicket{owner: owner, mode: m}

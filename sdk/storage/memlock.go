@@ -68,6 +68,15 @@ func CheckLockMode(name string, m LockMode) error {
 	return nil
 }
 
+// LockCancelled is LockEnded before the first look at a lock: a deadline that has
+// passed by then does not count, for a lock that is free is had.
+func LockCancelled(ctx context.Context, name string) error {
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return nil
+	}
+	return LockEnded(ctx, name)
+}
+
 // LockEnded returns nil while ctx lasts; then ErrLockTimeout after a deadline
 // and ErrCancelled otherwise, both of which are the context's error as well.
 func LockEnded(ctx context.Context, name string) error {

@@ -25,7 +25,7 @@ func (l locker) Lock(ctx context.Context, name string, owner storage.Owner, m st
 	if err := storage.CheckLockMode(name, m); err != nil {
 		return nil, err
 	}
-	if err := storage.LockEnded(ctx, name); err != nil {
+	if err := storage.LockCancelled(ctx, name); err != nil {
 		return nil, err
 	}
 	w, err := l.engine.take()
