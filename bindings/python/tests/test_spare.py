@@ -10,7 +10,7 @@ SHAPE, DTYPE = (4, 300_000), np.dtype("f4")
 
 
 def test_taken_again():
-    spare = Spare()
+    spare = Spare(4)
     a = spare.take(SHAPE, DTYPE)
     at = a.__array_interface__["data"][0]
     del a
@@ -28,7 +28,7 @@ def test_whoever_holds_it_keeps_it():
         lambda a: [a], lambda a: np.asarray(a), lambda a: iter(a), lambda a: a.flat,
     ]  # fmt: skip
     for holder in holders:
-        spare = Spare()
+        spare = Spare(4)
         a = spare.take(SHAPE, DTYPE)
         a[...] = 7
         held = holder(a)
@@ -42,7 +42,7 @@ def test_whoever_holds_it_keeps_it():
 
 
 def test_threads():
-    spare, wrong = Spare(), []
+    spare, wrong = Spare(4), []
 
     def work(n):
         for i in range(300):

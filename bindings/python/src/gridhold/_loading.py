@@ -20,7 +20,7 @@ from ._locations import ImageLocation, ImageLocationGrouping, grouped
 from ._patches import cut
 from ._progress import Bar, Progress, bar_of
 from ._runtime import DEFAULT_MEMORY
-from ._scratch import ImageScratch
+from ._scratch import THREADS, Images, ImageScratch
 from ._spare import Spare
 from ._threads import blocking_runtime
 from ._types import NDArray
@@ -190,12 +190,15 @@ class Batch(NamedTuple):
 class Loader:
     """Reads batches of images. It keeps its scratch alive. Safe for use by several threads. See ``loader``."""
 
-    def __init__(self, scratch: ImageScratch | None, files: Files | None, dtype: Any, open_files: int, memory: int) -> None:
+    def __init__(
+        self, scratch: ImageScratch | None, files: Files | None, dtype: Any, open_files: int, memory: int, threads: int
+    ) -> None:
         self._provider = ReaderProvider(scratch, files, memory)
         self._scratch = scratch
         self._dtype = None if dtype is None else np.dtype(dtype)
         self._open_files = open_files
-        self._spare = Spare()
+        self._threads = threads
+        self._spare = Spare(threads + 2)  # read ahead, looked at, and about to be let go of
         self.executor: Executor | None = None
         self._stacks: collections.OrderedDict[str, ImageStack | ScratchReader] = collections.OrderedDict()
         self._restart()
@@ -219,11 +222,8 @@ class Loader:
         """
         scratch = self._scratch
         if scratch is not None and (alike := scratch._alike(locations)) is not None:
-            if self._dtype is None:
-                to = self._spare.take((len(locations), *alike.shape), alike.dtype) if out is None else out
-                return scratch._read(alike, len(locations), to)
-            images = scratch._read(alike, len(locations), None)
-        elif scratch is not None and all(map(scratch.knows, {at.key for at in locations})):
+            return self._read(scratch, alike, out, self._threads)
+        if scratch is not None and all(map(scratch.knows, {at.key for at in locations})):
             if out is not None and self._dtype is None:
                 return scratch.read(locations, out)
             images = scratch.read(locations)
@@ -232,14 +232,26 @@ class Loader:
             if not parts or any(p.shape != parts[0].shape or p.dtype != parts[0].dtype for p in parts):
                 raise InvalidError("images: none, or of several shapes or types")
             images = np.stack(parts)
+        return self._handed(images, out)
+
+    def _read(self, scratch: ImageScratch, alike: Images, out: NDArray | None, threads: int) -> NDArray:
+        """Images of a scratch, in memory that was handed out before if there is some."""
+        count = len(alike.places)
+        if self._dtype is not None and self._dtype != alike.dtype:
+            return self._handed(scratch._read(alike, count, None, threads), out)
+        to = self._spare.take((count, *alike.shape), alike.dtype) if out is None else out
+        return scratch._read(alike, count, to, threads)
+
+    def _handed(self, images: NDArray, out: NDArray | None) -> NDArray:
+        """The images in the loader's type, in ``out`` if there is one."""
         if self._dtype is not None:
             images = cast(images, self._dtype)
-        if out is not None:
-            if out.shape != images.shape or out.dtype != images.dtype:
-                raise InvalidError(f"images: out is {out.dtype} of {out.shape}, not {images.dtype} of {images.shape}")
-            out[...] = images
-            return out
-        return images
+        if out is None:
+            return images
+        if out.shape != images.shape or out.dtype != images.dtype:
+            raise InvalidError(f"images: out is {out.dtype} of {out.shape}, not {images.dtype} of {images.shape}")
+        out[...] = images
+        return out
 
     def _one(self, at: ImageLocation) -> NDArray:
         reader = self._reader(at.key)
@@ -274,7 +286,7 @@ class Loader:
         drop_last: bool = False,
         shard: tuple[int, int] = (0, 1),
     ) -> Iterator[Batch]:
-        """One epoch; the next batch is read while the caller is at one.
+        """One epoch; the next batches are read while the caller is at one, each by a thread: as many as the loader has workers.
 
         ``seed`` and ``epoch`` decide the order. ``shard`` (i, n): the i-th of n programs that share an epoch.
         """
@@ -282,17 +294,23 @@ class Loader:
         order = order[shard[0] :: shard[1]]
         stop = len(order) - len(order) % batch_size if drop_last else len(order)
         parts = [order[at : at + batch_size] for at in range(0, stop, batch_size)]
+        scratch, alike = self._scratch, None
+        if scratch is not None and isinstance(locations, (list, tuple)):
+            alike = scratch._alike(locations)  # of all at once, where they lie one after another
 
-        def read(rows: NDArray) -> Batch:
+        def read(rows: NDArray, threads: int = 1) -> Batch:
+            if scratch is not None and alike is not None:
+                some = alike._replace(places=alike.places[rows], indices=alike.indices[rows])
+                return Batch(rows, self._read(scratch, some, None, threads))
             return Batch(rows, self.read_batch([locations[i] for i in rows.tolist()]))
 
-        ahead, process = None, os.getpid()
+        ahead, process = collections.deque[Any](), os.getpid()
         for i, rows in enumerate(parts):
             if os.getpid() != process:  # forked meanwhile: the parent's threads read for the parent
-                ahead, process = None, os.getpid()
-            batch = ahead.result() if ahead is not None else read(rows)
+                ahead, process = collections.deque(), os.getpid()
+            batch = ahead.popleft().result() if ahead else read(rows, self._threads)
             submit: Any = workers.pool().submit if self.executor is None else self.executor.submit
-            ahead = submit(read, parts[i + 1]) if i + 1 < len(parts) else None
+            ahead.extend(submit(read, part) for part in parts[i + 1 + len(ahead) : i + 1 + self._threads])
             yield batch
 
 
@@ -336,8 +354,11 @@ def loader(
     """What reads batches of images. ``dtype``: what pixels are turned into; None: they stay.
 
     ``open_files``, or ``cache``, is how many files stay open that no scratch serves. ``executor`` reads ahead.
-    ``workers`` is taken for vitrio's sake: the package has threads of its own.
+    ``workers``: threads that copy from a mapped scratch, 2 if nobody says. They share a batch that is asked for; those of
+    an epoch are read ahead, one by each.
     """
-    made = Loader(scratch, files, dtype, open_files if cache is None else cache, memory)
+    if workers is not None and workers < 1:
+        raise InvalidError(f"loader: workers: {workers}: from 1")
+    made = Loader(scratch, files, dtype, open_files if cache is None else cache, memory, workers or THREADS)
     made.executor = executor
     return made

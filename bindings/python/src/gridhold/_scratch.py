@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from . import _abi, _fork, _providers
+from ._beside import beside
 from ._errors import ClosedError, InvalidError, OutOfRangeError
 from ._filesystem import FileSystem
 from ._guest import Guest
@@ -24,10 +25,10 @@ from ._places import KEPT, Places
 from ._repr import Shown
 from ._runtime import Runtime, blocking
 from ._types import NDArray
-from ._workers import workers
 
 _ANSWER_BYTES = 32 << 20
-_SHARE = 4 << 20  # bytes; what is less is not worth a second thread
+_SHARE = 2 << 20  # bytes; what is less is not worth a thread of its own
+THREADS = 2  # that copy a batch, if nobody says how many
 _WORDS_SPAN = 1 << 20  # words this near to each other are read together
 _key, _index = operator.attrgetter("key"), operator.attrgetter("index")
 
@@ -69,7 +70,7 @@ class ImageScratch(Shown):
         self._recipe = recipe
         self._closed = False
         self._fd = -1
-        self._map: NDArray | None = None
+        self._map: tuple[NDArray, NDArray] | None = None  # the file's bytes, and its words
         self.locations = grouping
         self._places = {g.key: i for i, g in enumerate(grouping)}
         self._shapes: dict[int, tuple[tuple[int, ...], np.dtype[Any], int]] = {}
@@ -167,7 +168,7 @@ class ImageScratch(Shown):
         wishes = list(locations)
         return self._read(self._alike(wishes) or self._each(wishes), len(wishes), out)
 
-    def _read(self, images: Images, count: int, out: NDArray | None) -> NDArray:
+    def _read(self, images: Images, count: int, out: NDArray | None, threads: int = THREADS) -> NDArray:
         places, indices, one, dtype = images
         shape = (count, *one)
         if out is None:
@@ -175,7 +176,7 @@ class ImageScratch(Shown):
         elif out.shape != shape or out.dtype != dtype or not out.flags.c_contiguous or not out.flags.writeable:
             raise InvalidError(f"scratch: out is {out.dtype} of {out.shape}, not contiguous {dtype} of {shape}")
         if out.size:
-            self._fill(out.reshape(-1).view(np.uint8).reshape(len(places), -1), places, indices)
+            self._fill(out.reshape(-1).view(np.uint8).reshape(len(places), -1), places, indices, threads)
         return out
 
     def _alike(self, wishes: Sequence[ImageLocation]) -> Images | None:
@@ -218,11 +219,11 @@ class ImageScratch(Shown):
             raise InvalidError("scratch: no locations")
         return Images(np.array(places), np.array(indices), *like)
 
-    def _fill(self, rows: NDArray, places: NDArray, indices: NDArray) -> None:
+    def _fill(self, rows: NDArray, places: NDArray, indices: NDArray, threads: int) -> None:
         """Fills a row for each image. What lies in the file is read from there, which costs one call of the guest, once."""
         missing = np.arange(len(rows))
         if self._fd >= 0:
-            good = self._gather(rows, places, indices)
+            good = self._gather(rows, places, indices, threads)
             if good.all():
                 return
             missing = np.flatnonzero(~good)
@@ -233,67 +234,68 @@ class ImageScratch(Shown):
             raw = self._call(_abi.SCRATCH_READ, lambda h, images=images: struct.pack("<II", h, 0) + images)
             rows[part] = np.frombuffer(raw, np.uint8).reshape(len(part), -1)
 
-    def _gather(self, rows: NDArray, places: NDArray, indices: NDArray) -> NDArray:
+    def _gather(self, rows: NDArray, places: NDArray, indices: NDArray, threads: int) -> NDArray:
         """Reads what is in the file, and says of which images that is: those whose words stand before and after."""
-        kept = self._locate(places, indices, rows.shape[1])
+        kept, known = self._locate(places, indices, rows.shape[1])
+        if known and self._recipe["where"] == "file" and (copied := self._copied(rows, kept, threads)) is not None:
+            return copied
         good = (kept["off"] >= 0) & (kept["length"] == rows.shape[1])
         todo = np.flatnonzero(good)
-        mapped = self._recipe["where"] == "file" and len(todo) == len(kept)
-        if not mapped or not self._copied(rows, kept["off"]):
-            for i, off in zip(todo.tolist(), kept["off"][todo].tolist()):
-                if os.preadv(self._fd, [rows[i]], off) != rows.shape[1]:
-                    good[i] = False
+        for i, off in zip(todo.tolist(), kept["off"][todo].tolist()):
+            if os.preadv(self._fd, [rows[i]], off) != rows.shape[1]:
+                good[i] = False
         for at, word in (("run_at", "run_word"), ("key_at", "key_word")):
             if len(todo):
                 good[todo] &= self._words(kept[at][todo]) == kept[word][todo]
         return good  # type: ignore[no-any-return]
 
-    def _locate(self, places: NDArray, indices: NDArray, size: int) -> NDArray:
-        """Where images lie: as the core said once, or says now."""
+    def _locate(self, places: NDArray, indices: NDArray, size: int) -> tuple[NDArray, bool]:
+        """Where images lie, as the core said once or says now; and whether all are known to lie in the file."""
         if self._closed:
             raise ClosedError("scratch: closed")
         slots = self._first[places] + indices
         kept, unknown = self._found.find(slots, size, self._runtime.guest().serial)
-        if len(unknown):
-            images = wanted(places[unknown], indices[unknown]).tobytes()
-            raw = self._call(_abi.SCRATCH_LOCATE, lambda h: struct.pack("<II", h, 0) + images)
-            kept[unknown] = np.frombuffer(raw, KEPT)
-            self._found.learn(slots[unknown], kept[unknown], self._handle.serial)
-        return kept
+        if not len(unknown):
+            return kept, True
+        images = wanted(places[unknown], indices[unknown]).tobytes()
+        raw = self._call(_abi.SCRATCH_LOCATE, lambda h: struct.pack("<II", h, 0) + images)
+        kept[unknown] = np.frombuffer(raw, KEPT)
+        self._found.learn(slots[unknown], kept[unknown], self._handle.serial)
+        return kept, bool(((kept["off"] >= 0) & (kept["length"] == size)).all())
 
-    def _copied(self, rows: NDArray, offs: NDArray) -> bool:
-        """Gathers rows from a mapping of the file, if they lie there as a table has them; large ones on two threads.
+    def _copied(self, rows: NDArray, kept: NDArray, threads: int) -> NDArray | None:
+        """As ``_gather``, from a mapping of the file; None if they do not lie there as a table has them.
 
         Of ours nobody cuts such a file short: it is made with its length, and another one takes its place under another
         inode. Those in a directory are cut when they give up some of their runs, so they are read.
+
+        Few steps: what is copied pushes their code out of the caches, so each costs several times what it does elsewhere.
         """
-        size = rows.shape[1]
-        origin, end = int(offs.min()) % size, int(offs.max()) + size
+        fields = kept.view("<i8").reshape(len(kept), -1)
+        size, offs = rows.shape[1], fields[:, 0]
+        origin, end = int(offs[0]) % size, int(offs.max()) + size
         where, rest = np.divmod(offs - origin, size)
         table = self._table(origin, size, end)
         if rest.any() or table is None:
-            return False
+            return None
 
         def take(part: slice) -> None:
             np.take(table, where[part], axis=0, out=rows[part], mode="clip")
 
-        half = len(rows) // 2 if rows.nbytes >= _SHARE else 0
-        theirs = workers.pool().submit(take, slice(half)) if half else None
-        take(slice(half, None))
-        if theirs is not None and theirs.cancel():  # the others are all at something else
-            take(slice(half))
-        elif theirs is not None:
-            theirs.result()
-        return True
+        count = max(1, min(threads, rows.nbytes // _SHARE))
+        beside.run(take, [slice(len(rows) * i // count, len(rows) * (i + 1) // count) for i in range(count)])
+        assert self._map is not None
+        return (self._map[1][fields[:, 2::2] >> 3] == fields[:, 3::2]).all(axis=1)  # type: ignore[no-any-return]
 
     def _table(self, origin: int, size: int, end: int) -> NDArray | None:
         """The file as rows of ``size`` bytes from ``origin`` on, up to ``end`` at least; None if it is shorter."""
-        raw = self._map
-        if raw is None or len(raw) < end:
+        if self._map is None or len(self._map[0]) < end:
             length = os.fstat(self._fd).st_size
             if length < end:
                 return None
-            raw = self._map = np.frombuffer(mmap.mmap(self._fd, length, prot=mmap.PROT_READ), np.uint8)
+            raw = np.frombuffer(mmap.mmap(self._fd, length, prot=mmap.PROT_READ), np.uint8)
+            self._map = raw, raw[: length & ~7].view("<i8")
+        raw, _ = self._map
         count = (len(raw) - origin) // size
         return raw[origin : origin + count * size].reshape(count, size)
 

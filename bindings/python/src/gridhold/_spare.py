@@ -11,7 +11,6 @@ import numpy as np
 from . import _fork
 from ._types import NDArray
 
-_MOST = 4  # as many as are read ahead, looked at, and about to be let go of
 _LEAST = 1 << 20  # bytes; what is less comes from memory that the process has anyway
 
 
@@ -22,7 +21,8 @@ class Spare:
     was made of it by a protocol, holds a reference: of those it is not the last one. Safe for use by several threads.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, most: int) -> None:
+        self._most = most
         self._kept: list[NDArray] = []
         self._restart()
         _fork.register(self)
@@ -38,7 +38,7 @@ class Spare:
                 found = np.empty(shape, dtype)
                 if found.nbytes >= _LEAST:
                     self._kept.append(found)
-                    del self._kept[:-_MOST]
+                    del self._kept[: -self._most]
             return found
 
     def _unheld(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray | None:
