@@ -57,7 +57,7 @@ fuzz: ## run every fuzz test for TIME=30s
 mutants: ## damaged files, read here and by the libraries that made them
 	@REQUIRE_PEERS=1 GRIDHOLD_MUTANTS='{"rounds": 6, "seed": 7}' GRIDHOLD_PROOF=$(CURDIR)/docs/proof/mutants.json go test -count=1 -timeout 60m -run '^TestMutants' ./internal/interop
 
-models: ## containers, stores, scratches and shards against plain models, with crashes: CHECKS sequences of each
+models: ## containers, stores, scratches, their budgets and shards against plain models, with crashes: CHECKS sequences of each
 	@GRIDHOLD_CHECKS=$(CHECKS) GRIDHOLD_PROOF=$(CURDIR)/docs/proof go test -count=1 -timeout 24h -run '^TestModelOf' ./sdk/blosc2 ./sdk/scratch ./sdk/zarr
 
 torture: ## processes that share containers and stores, killed at random, for TIME
