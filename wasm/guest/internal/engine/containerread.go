@@ -36,8 +36,13 @@ func (e *Engine) parseContainer(q *request, r *wire.Reader) fault.Code {
 // export of the guest waits.
 func (q *request) weighContainer() {
 	h := frameOf(q.at.container).Header()
-	q.weight = someBytes + 2*max(int64(h.ChunkSize), 0)
-	switch what := q.flags &^ wire.ReadLittle; {
+	what := q.flags &^ wire.ReadLittle
+	chunk := 2 * max(int64(h.ChunkSize), 0)
+	if q.kind == wire.KindContainerRead && (what == wire.ReadSlice || what == wire.ReadBytes) && !h.Sparse {
+		chunk = min(chunk, partOfChunk(q.at.container, &h))
+	}
+	q.weight = add(someBytes, chunk)
+	switch {
 	case q.kind == wire.KindContainerWrite:
 		q.weight = add(q.weight, int64(len(q.data)))
 	case what == wire.ReadSlice && len(q.index) == 0:
@@ -49,6 +54,20 @@ func (q *request) weighContainer() {
 	case what == wire.ReadBytes && len(q.index) == 2:
 		q.weight = add(q.weight, max(q.index[1], 0))
 	}
+}
+
+// partOfChunk is what a part of a chunk takes to be read, from at most what is
+// stored: nothing of chunks that are all zeros, however large they are. Chunks of
+// an array have its blocks, and are decoded by those: one itself, before its
+// filters, what the filter delta refers to, and the one that is kept.
+func partOfChunk(c blosc2.Container, h *blosc2.Header) int64 {
+	block := int64(h.ChunkSize)
+	if a, ok := c.(*blosc2.NDArray); ok {
+		block = volume(a.Shape().Blocks, int64(h.TypeSize))
+	} else if h.PackedSize == 0 {
+		return 0
+	}
+	return add(min(int64(h.ChunkSize), h.PackedSize), volume([]int64{4}, block))
 }
 
 // spans are the triples of a slice; nil, for all, where there are none.
