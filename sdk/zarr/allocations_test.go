@@ -9,12 +9,13 @@ import (
 )
 
 // TestAllocations: a warm read of a subchunk allocates its result, and nothing
-// where it is told where to put it. (Pools lose things on purpose under the race
+// where it is told where to put it; a region in two shards allocates what both
+// need, nothing for each subchunk, and eight things of the store's. (Pools lose things on purpose under the race
 // detector.)
 func TestAllocations(t *testing.T) {
 	for name, inner := range map[string]string{"raw": rawLE, "zstd": zstdLE} {
 		reads := warmReads(t, inner)
-		for way, most := range map[string]float64{"subchunk": 1, "Into": 0} {
+		for way, most := range map[string]float64{"subchunk": 1, "Into": 0, "region": 28, "region Into": 27} {
 			got := testing.AllocsPerRun(1000, func() {
 				if err := reads[way](); err != nil {
 					t.Fatal(err)

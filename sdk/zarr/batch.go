@@ -88,10 +88,11 @@ func (a *Array) batchOfShard(ctx context.Context, which []int, places []place, o
 		if err != nil {
 			return err
 		}
-		parts, empty := make([]part, 0, len(which)), false
-		lo := make([]int64, len(s.sub))
+		ref, empty := a.refOf(x, places[which[0]].shard), false
+		l := r.load(&ref)
+		lo, whole := make([]int64, len(s.sub)), cOrder(nil, s.sub, s.elem.size)
 		for _, i := range which {
-			p := part{i: places[i].inner, lo: lo, hi: s.sub, out: cOrder(out[i], s.sub, s.elem.size)}
+			p := part{i: places[i].inner, lo: lo, hi: s.sub, out: view{buf: out[i], stride: whole.stride}}
 			off, n, ok := x.at(p.i)
 			if !ok {
 				empty = true
@@ -99,16 +100,17 @@ func (a *Array) batchOfShard(ctx context.Context, which []int, places []place, o
 				continue
 			}
 			p.r = storage.Range{Off: off, Len: n}
-			if parts, err = r.add(ctx, a.refOf(x, places[i].shard), parts, p); err != nil {
+			if err = l.add(ctx, p); err != nil {
 				break
 			}
 		}
 		if err == nil && empty {
-			err = a.refOf(x, places[which[0]].shard).from.check(ctx)
+			err = ref.from.check(ctx)
 		}
-		if err == nil && len(parts) > 0 {
-			err = r.decodeParts(ctx, a.refOf(x, places[which[0]].shard), parts)
+		if err == nil {
+			err = l.decode(ctx)
 		}
+		l.release()
 		if !again(err, attempt) {
 			return chunkError(err, x.key)
 		}

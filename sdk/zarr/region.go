@@ -63,10 +63,7 @@ func (a *Array) checkRegion(start, stop []int64) error {
 // box reads the elements from start to stop, which may reach past the
 // array's edge as far as chunks do.
 func (a *Array) box(ctx context.Context, start, stop []int64, o ReadOptions) ([]byte, error) {
-	n := make([]int64, len(start))
-	for i := range n {
-		n[i] = stop[i] - start[i]
-	}
+	n := extent(start, stop)
 	item := a.meta.elem.size
 	size, ok := product(append([]int64{item}, n...)...)
 	if err := a.o.Limits.check("region", size, ok); err != nil {
@@ -103,7 +100,8 @@ func (a *Array) fillView(ctx context.Context, ar *arena, start, stop []int64, ou
 // first element, and where in the block that part begins.
 func (a *Array) eachChunk(start, stop []int64, f func(idx, lo, hi, at []int64) error) error {
 	axes := len(start)
-	first, count := make([]int64, axes), make([]int64, axes)
+	room := corners{free: make([]int64, 2*axes)}
+	first, count := room.take(axes), room.take(axes)
 	for i := range first {
 		if start[i] == stop[i] {
 			return nil
@@ -113,13 +111,13 @@ func (a *Array) eachChunk(start, stop []int64, f func(idx, lo, hi, at []int64) e
 	}
 	chunks, _ := product(count...)
 	return parallel(int(chunks), a.atOnce(), func(k int) error {
-		idx := make([]int64, axes)
+		room := corners{free: make([]int64, 4*axes)}
+		idx, lo, hi, at := room.take(axes), room.take(axes), room.take(axes), room.take(axes)
 		unravel(int64(k), count, idx)
 		for i := range idx {
 			idx[i] += first[i]
 		}
 		shape := a.meta.grid.chunkShape(idx)
-		lo, hi, at := make([]int64, axes), make([]int64, axes), make([]int64, axes)
 		for i := range idx {
 			origin := a.meta.grid.origin(i, idx[i])
 			lo[i] = max(start[i]-origin, 0)
@@ -156,8 +154,11 @@ func (a *Array) chunkBox(ctx context.Context, ar *arena, idx, lo, hi []int64, ou
 }
 
 func chunkError(err error, key string) error {
+	if err == nil {
+		return nil
+	}
 	var e *fault.Error
-	if err == nil || fault.CodeOf(err) == fault.CodeCancelled || errors.As(err, &e) && e.Format == "zarr" {
+	if fault.CodeOf(err) == fault.CodeCancelled || errors.As(err, &e) && e.Format == "zarr" {
 		return err
 	}
 	return &fault.Error{Format: "zarr", Item: key, Off: -1, Err: err}
@@ -237,7 +238,6 @@ type part struct {
 	lo, hi []int64 // within the subchunk
 	out    view
 	r      storage.Range // of the stored bytes
-	sum    int64         // bytes of the batch up to here
 }
 
 // shard reads a block of one shard; lo and hi count stored axes.
@@ -258,9 +258,10 @@ func (r reader) shard(ctx context.Context, ref shardRef, lo, hi []int64, out vie
 		return err
 	}
 	nested := s.inner.sharding() != nil && len(s.inner.bytes) == 0
-	var batch []part
 	empty := false
-	err = eachPart(ref, lo, hi, out, func(p part) error {
+	l := r.load(&ref)
+	defer l.release()
+	err = eachPart(&l.ref, lo, hi, out, &l.corners, func(p part) error {
 		off, n, ok := x.at(p.i)
 		if !ok {
 			empty = true
@@ -268,21 +269,20 @@ func (r reader) shard(ctx context.Context, ref shardRef, lo, hi []int64, out vie
 			return nil
 		}
 		if nested {
-			in := ref.below(s.inner.sharding(), p.i, ref.from.within(off, n))
+			in := l.ref.below(s.inner.sharding(), p.i, l.ref.from.within(off, n))
 			o := s.inner.order
 			return r.shard(ctx, in, permute(p.lo, o), permute(p.hi, o), p.out.permute(o))
 		}
 		p.r = storage.Range{Off: off, Len: n}
-		batch, err = r.add(ctx, ref, batch, p)
-		return err
+		return l.add(ctx, p)
 	})
 	if err != nil {
 		return err
 	}
 	if empty {
-		if err := ref.from.check(ctx); err != nil {
+		if err := l.ref.from.check(ctx); err != nil {
 			return err
 		}
 	}
-	return r.decodeParts(ctx, ref, batch)
+	return l.decode(ctx)
 }

@@ -129,6 +129,11 @@ func shardIndex(ctx context.Context, c *ShardCache, ref shardRef) (*ShardIndex, 
 	if x, ok := c.indexes.Peek(ref.key); ok {
 		return x, nil
 	}
+	return c.load(ctx, ref)
+}
+
+// load is shardIndex for an index that the cache lacks, or is about to have.
+func (c *ShardCache) load(ctx context.Context, ref shardRef) (*ShardIndex, error) {
 	var ours atomic.Bool // else another reader loads it, and we wait
 	began := ref.from.trace.Now()
 	x, err := c.indexes.Get(ctx, ref.key, func(ctx context.Context) (*ShardIndex, error) {

@@ -84,13 +84,14 @@ func (s source) readInto(ctx context.Context, off int64, dst []byte) error {
 }
 
 // readJoined reads into buf where one read does and the store can.
-func (s source) readJoined(ctx context.Context, rs []storage.Range, buf *[]byte) ([][]byte, error) {
+func (s source) readJoined(ctx context.Context, rs []storage.Range, buf *[]byte, f *fetch) ([][]byte, error) {
 	if into, ok := s.store.(storage.BufferReader); ok && buf != nil && len(rs) == 1 {
 		*buf = buffer(*buf, rs[0].Len)
 		began := s.trace.Now()
 		n, _, err := into.ReadInto(ctx, s.key, rs[0].Off, *buf, s.version)
 		s.trace.Done(storage.Read, s.key, int64(n), began, err)
-		return [][]byte{(*buf)[:n]}, err
+		f.one[0] = (*buf)[:n]
+		return f.one[:], err
 	}
 	return s.ranges(ctx, rs)
 }
@@ -142,24 +143,31 @@ func (s source) short(off, want, got int64) error {
 // around. Kept small: it is for what writers leave between subchunks.
 const maxGap = 512
 
-// read returns ranges of the object, which are in order of their offsets.
+// fetch is what read found, and room for how it did.
+type fetch struct {
+	out    [][]byte
+	joined []storage.Range
+	first  []int // of the ranges that a joined one covers
+	one    [1][]byte
+}
+
+// read gives ranges of the object, which are in order of their offsets, to f.
 // Neighbours are read as one and share a buffer: buf, if they are all
 // neighbours and it is not nil. Who gives a buf gets it back, grown perhaps.
 //
 // A store that cannot read into a buffer gets the ranges as they are: a remote
 // one has its own rule for gaps, and a largest request that is not to be
 // exceeded by what was joined here.
-func (s source) read(ctx context.Context, rs []storage.Range, buf *[]byte) ([][]byte, error) {
-	out := make([][]byte, len(rs))
+func (s source) read(ctx context.Context, rs []storage.Range, buf *[]byte, f *fetch) error {
+	f.out = f.out[:0]
 	if s.store == nil {
-		for i, r := range rs {
-			out[i] = s.mem[r.Off : r.Off+r.Len : r.Off+r.Len]
+		for _, r := range rs {
+			f.out = append(f.out, s.mem[r.Off:r.Off+r.Len:r.Off+r.Len])
 		}
-		return out, nil
+		return nil
 	}
 	_, join := s.store.(storage.BufferReader)
-	var joined []storage.Range
-	first := make([]int, 0, len(rs)) // of the ranges that a joined one covers
+	joined, first := f.joined[:0], f.first[:0]
 	for i, r := range rs {
 		if k := len(joined) - 1; join && k >= 0 && r.Off >= joined[k].Off && r.Off <= joined[k].Off+joined[k].Len+maxGap {
 			joined[k].Len = max(joined[k].Len, r.Off+r.Len-joined[k].Off)
@@ -167,13 +175,14 @@ func (s source) read(ctx context.Context, rs []storage.Range, buf *[]byte) ([][]
 		}
 		joined, first = append(joined, r), append(first, i)
 	}
-	bs, err := s.readJoined(ctx, joined, buf)
+	f.joined, f.first = joined, first
+	bs, err := s.readJoined(ctx, joined, buf, f)
 	if err != nil {
-		return nil, s.gone(err)
+		return s.gone(err)
 	}
 	for k, b := range bs {
 		if int64(len(b)) != joined[k].Len {
-			return nil, s.short(joined[k].Off+int64(len(b)), joined[k].Len, int64(len(b)))
+			return s.short(joined[k].Off+int64(len(b)), joined[k].Len, int64(len(b)))
 		}
 		end := len(rs)
 		if k+1 < len(first) {
@@ -181,8 +190,8 @@ func (s source) read(ctx context.Context, rs []storage.Range, buf *[]byte) ([][]
 		}
 		for i := first[k]; i < end; i++ {
 			at := rs[i].Off - joined[k].Off
-			out[i] = slices.Clip(b[at : at+rs[i].Len])
+			f.out = append(f.out, slices.Clip(b[at:at+rs[i].Len]))
 		}
 	}
-	return out, nil
+	return nil
 }

@@ -244,7 +244,7 @@ func (s *sharding) patch(ctx context.Context, ar *arena, old []byte, shape, lo, 
 			}
 		}
 	}
-	err = eachPart(ref, lo, hi, src, func(p part) error {
+	err = eachPart(&ref, lo, hi, src, new(corners), func(p part) error {
 		if in := s.inner.sharding(); in != nil && len(s.inner.bytes) == 0 {
 			o := s.inner.order
 			subs[p.i], err = in.patch(ctx, ar, subs[p.i], permute(s.sub, o), permute(p.lo, o), permute(p.hi, o), p.out.permute(o), limits)
