@@ -38,11 +38,11 @@ func AppendLZ4Fast(dst, src []byte, start, stride int) []byte {
 	if len(src) < lz4Near64K {
 		t := lz4Tables16.Get().(*lz4Table[uint16])
 		defer lz4Tables16.Put(t)
-		return dst[:head+t.fast(out, src, start, stride)]
+		return dst[:head+t.pack(out, src, start, stride)]
 	}
 	t := lz4Tables32.Get().(*lz4Table[uint32])
 	defer lz4Tables32.Put(t)
-	return dst[:head+t.fast(out, src, start, stride)]
+	return dst[:head+t.pack(out, src, start, stride)]
 }
 
 // lz4Table is positions by hash.
@@ -58,19 +58,26 @@ func (t *lz4Table[T]) slot(word uint64) *T {
 	return &t[word*2654435761<<32>>(64-lz4NearBits)]
 }
 
+// enter forgets all and has the dictionary and the first position, as far as
+// a match may begin behind them.
+func (t *lz4Table[T]) enter(src []byte, start int) {
+	clear(t[:])
+	if start > len(src)-lz4Tail {
+		return
+	}
+	for i := max(0, start-lz4Far); i <= start-8; i += 3 {
+		*t.slot(binary.LittleEndian.Uint64(src[i:])) = T(i)
+	}
+	*t.slot(binary.LittleEndian.Uint64(src[start:])) = T(start)
+}
+
 // fast writes src[start:] to dst, which has room for it, and returns how much
 // it wrote.
 func (t *lz4Table[T]) fast(dst, src []byte, start, stride int) int {
-	clear(t[:])
+	t.enter(src, start)
 	last := len(src) - lz4Tail // where a match may begin
 	end := len(src) - lz4Last  // to where it may reach
 	from, out := start, 0
-	if start <= last {
-		for i := max(0, start-lz4Far); i <= start-8; i += 3 {
-			*t.slot(binary.LittleEndian.Uint64(src[i:])) = T(i)
-		}
-		*t.slot(binary.LittleEndian.Uint64(src[start:])) = T(start)
-	}
 	step, missed := 1, stride<<6
 	for at := start + 1; at <= last; {
 		word := binary.LittleEndian.Uint64(src[at:])
@@ -109,7 +116,12 @@ func (t *lz4Table[T]) fast(dst, src []byte, start, stride int) int {
 		at++
 		step, missed = 1, stride<<6
 	}
-	return out + copy(dst[out:], lz4Sequence(dst[out:out], src[from:], 0, 0))
+	return lz4Rest(dst, out, src, from)
+}
+
+// lz4Rest writes what comes after the last match, and returns where it ends.
+func lz4Rest(dst []byte, out int, src []byte, from int) int {
+	return out + len(lz4Sequence(dst[out:out], src[from:], 0, 0))
 }
 
 // lz4Put writes a sequence to dst at out, where there is room for it, and

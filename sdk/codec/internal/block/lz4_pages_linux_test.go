@@ -51,3 +51,33 @@ func TestLZ4StaysInside(t *testing.T) {
 		}
 	}
 }
+
+// The same of who packs, with just the room that the largest block takes.
+func TestLZ4PacksInside(t *testing.T) {
+	in, out := island(t, 20), island(t, 21)
+	r := rand.New(rand.NewPCG(17, 18))
+	noise := make([]byte, 80_000)
+	for i := range noise {
+		noise[i] = byte(r.Uint32())
+	}
+	for i := range 1000 {
+		_, plain := mixedBlock(r, 1+r.IntN(3000))
+		switch i % 10 {
+		case 0:
+			plain = noise[:r.IntN(1000)]
+		case 1:
+			plain = append(plain, noise[:r.IntN(len(noise)-len(plain))]...) // more than 64 KiB, perhaps
+		}
+		first, last := in[:len(plain)], in[len(in)-len(plain):]
+		room := out[len(out)-int(LZ4Bound(int64(len(plain)))):]
+		copy(first, plain)
+		stride := 1 + r.IntN(9)
+		want := bytes.Clone(AppendLZ4Fast(room[:0:len(room)], first, 0, stride))
+		copy(last, plain)
+		got := AppendLZ4Fast(room[:0:len(room)], last, 0, stride)
+		require.True(t, bytes.Equal(want, got))
+		again := make([]byte, len(plain))
+		n, err := FillLZ4(again, got)
+		require.True(t, err == nil && n == len(plain) && bytes.Equal(plain, again))
+	}
+}

@@ -36,7 +36,6 @@ func lz4Run(dst, src []byte, at, p int) (int, int) {
 			copy(dst[at:at+n], src[k:])
 			end, next = at+n, k+n+2
 			distance = int(binary.LittleEndian.Uint16(src[next-2:]))
-			out = (*[lz4Out]byte)(dst[end:])
 		}
 		if m < lz4Short && distance >= lz4Near && distance <= end {
 			to, from := (*[lz4Match]byte)(dst[end:]), (*[lz4Match]byte)(dst[end-distance:])
