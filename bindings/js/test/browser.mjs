@@ -11,7 +11,7 @@ export const hasBrowser = existsSync(executablePath);
 
 /** Starts the browser. Close it. */
 export function launch() {
-  return chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-dev-shm-usage', '--js-flags=--expose-gc'] });
+  return chromium.launch({ executablePath, timeout: 180_000, args: ['--no-sandbox', '--disable-dev-shm-usage', '--js-flags=--expose-gc'] });
 }
 
 /**

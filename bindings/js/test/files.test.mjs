@@ -8,8 +8,8 @@ import { afterEach, beforeEach, test } from 'node:test';
 import * as lib from '@gridhold/gridhold';
 import { codecs, fileStore } from '@gridhold/gridhold/node';
 
-import { MemoryStore, shardedArray, subchunk, wait } from './arrays.mjs';
-import { equal, ok, rejects } from './check.mjs';
+import { MemoryStore, shardedArray, subchunk } from './arrays.mjs';
+import { equal, ok, rejects, until } from './check.mjs';
 
 const { InvalidError, NotAllowedError, IOError, StaleError, ClosedError } = lib;
 const all = [{ offset: 0 }];
@@ -154,11 +154,9 @@ test('few files are kept open, none after close', async () => {
   const before = open();
   const check = async (i) => equal(Buffer.from((await store.read(`f${i}`, all)).data[0]).toString(), `${i}`);
   await Promise.all(Array.from({ length: 200 }, (_, i) => check(i % 50)));
-  await wait(20); // closing is done by the system's threads
-  ok(open() <= before + 4, `${open() - before} files are open`);
+  await until(() => open() <= before + 4, 'four files open'); // closing is done by the system's threads
   store.close();
-  for (let i = 0; i < 100 && open() > before; i++) await wait(5);
-  ok(open() <= before, `${open() - before} files are open after close`);
+  await until(() => open() <= before, 'none open after close');
 });
 
 for (const blocking of [false, true]) test(`a rewritten shard is noticed, blocking ${blocking}`, async () => {

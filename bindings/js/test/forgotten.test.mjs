@@ -6,7 +6,7 @@ import { runInNewContext } from 'node:vm';
 import { Gridhold } from '@gridhold/gridhold';
 
 import { MemoryStore, shardedArray, wait } from './arrays.mjs';
-import { ok } from './check.mjs';
+import { ok, until } from './check.mjs';
 
 setFlagsFromString('--expose-gc');
 const gc = runInNewContext('gc');
@@ -31,9 +31,7 @@ test('a forgotten array lets go of its store, one in use does not', async () => 
     await wait(5); // deref keeps its object until the end of a job: not before gc
     return forgotten.deref() === undefined;
   };
-  let tries = 0;
-  while (!(await gone()) && tries++ < 200) await wait(1);
-  ok(tries < 200, 'the store is still held');
+  await until(gone, 'the store let go of');
   ok(kept.deref() !== undefined, 'a store in use is gone');
   await held[0].retrieveSubchunk([1, 1]);
   gh.close();

@@ -9,16 +9,23 @@ export const counting = {
   async 'HTTP: 256 subchunks in 16 shards take 272 requests, and no preflight'({ load, serve, store }) {
     const gh = await load();
     const { data: [metadata] } = await store('requests').read('zarr.json', [{ offset: 0 }]);
-    const server = await serve(field(metadata), { delay: 25 });
+    const server = await serve(field(metadata));
     const array = await gh.openArray(server.url);
     await server.taken();
-    const shardCache = array.shardCache();
-    await readAll(array, { shardCache }, 16, equal);
-    const { requests, most } = await server.taken();
-    equal(requests.filter(({ method }) => method !== 'GET').length, 0, 'preflights and HEADs');
-    ok(requests.length <= 272, `${requests.length} requests`);
     // A browser opens 6 connections to a server that speaks HTTP/1.1.
-    ok(most >= (globalThis.location === undefined ? 16 : 6), `${most} at once`);
+    const want = globalThis.location === undefined ? 16 : 6;
+    let shardCache, atOnce;
+    for (let delay = 25; !(atOnce >= want) && delay < 2000; delay *= 3) { // one within which even a busy machine asks for all
+      await server.set({ delay });
+      shardCache = array.shardCache();
+      await readAll(array, { shardCache }, 16, equal);
+      const { requests, most } = await server.taken();
+      equal(requests.filter(({ method }) => method !== 'GET').length, 0, 'preflights and HEADs');
+      ok(requests.length <= 272, `${requests.length} requests`);
+      atOnce = most;
+    }
+    ok(atOnce >= want, `${atOnce} at once`);
+    await server.set({ delay: 0 });
     await readAll(array, { shardCache }, 16, equal);
     equal((await server.taken()).requests.length, 256, 'again');
   },

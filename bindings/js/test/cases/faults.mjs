@@ -1,5 +1,5 @@
 // Stores that fail, instances that die, things that were closed.
-import { MemoryStore, shardedArray, subchunk, wait } from '../arrays.mjs';
+import { MemoryStore, shardedArray, subchunk } from '../arrays.mjs';
 import { equal, ok, rejects } from '../check.mjs';
 
 const MiB = 1024 * 1024;
@@ -84,10 +84,11 @@ export const faults = {
     disposed[Symbol.dispose](); // what `using` does
     await rejects(disposed.retrieveSubchunk([0, 0]), lib.ClosedError, 'disposed array');
     const again = await gh.openArray(store);
-    let running;
-    store.before = () => new Promise(() => {});
-    running = again.retrieveSubchunk([0, 0]);
-    await wait(5);
+    let came;
+    const asked = new Promise((resolve) => (came = resolve));
+    store.before = () => (came(), new Promise(() => {}));
+    const running = again.retrieveSubchunk([0, 0]);
+    await asked;
     gh.close();
     gh.close();
     await rejects(running, lib.ClosedError, 'what was running');

@@ -59,16 +59,18 @@ export const pools = {
     store.before = () => { throw refused; };
     const error = await rejects(arr.retrieveSubchunk([4, 4], { shardCache }), lib.IOError);
     ok(error.cause === refused && error.message.includes('on fire'), 'the cause is what the store threw');
-    let told;
+    let told, came;
     const left = new Promise((resolve) => (told = resolve));
+    const asked = new Promise((resolve) => (came = resolve));
     store.before = (key, ranges, signal) => {
       signal.addEventListener('abort', told);
+      came();
       return new Promise(() => {});
     };
     const controller = new AbortController();
     const reason = new Error('changed my mind');
     const read = arr.retrieveSubchunk([4, 4], { shardCache, signal: controller.signal });
-    await wait(30);
+    await asked;
     controller.abort(reason);
     ok((await rejects(read, Error)) === reason, 'the reason');
     await left;
@@ -116,9 +118,11 @@ export const pools = {
     const store = new MemoryStore(await shardedArray());
     const arr = await gh.openArray(store);
     await arr.retrieveSubchunk([0, 0]);
-    store.before = () => new Promise(() => {});
+    let came;
+    const asked = new Promise((resolve) => (came = resolve));
+    store.before = () => (came(), new Promise(() => {}));
     const running = arr.retrieveSubchunk([0, 0]);
-    await wait(5);
+    await asked;
     gh.close();
     await rejects(running, lib.ClosedError);
     await rejects((async () => arr.retrieveSubchunk([0, 0]))(), lib.ClosedError);

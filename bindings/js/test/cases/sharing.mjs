@@ -73,12 +73,14 @@ export const sharing = {
     const shardCache = arr.shardCache();
     let open;
     const gate = new Promise((resolve) => (open = resolve));
-    let seen;
-    store.before = (key, ranges, signal) => { seen = signal; return gate; };
+    let seen, came;
+    const asked = new Promise((resolve) => (came = resolve));
+    store.before = (key, ranges, signal) => { seen = signal; came(); return gate; };
     const controller = new AbortController();
     const first = arr.retrieveSubchunk([0, 0], { shardCache, signal: controller.signal });
     const second = arr.retrieveSubchunk([0, 1], { shardCache });
-    await wait(5);
+    await asked;
+    await wait(5); // the other joins
     const reason = new Error('changed my mind');
     controller.abort(reason);
     equal((await rejects(first, Error)) === reason, true, 'rejects with the reason');
@@ -94,15 +96,18 @@ export const sharing = {
     const store = new MemoryStore(await shardedArray());
     const arr = await gh.openArray(store);
     const shardCache = arr.shardCache();
-    let told;
+    let told, came;
     const aborted = new Promise((resolve) => (told = resolve));
+    const asked = new Promise((resolve) => (came = resolve));
     store.before = (key, ranges, signal) => {
       signal.addEventListener('abort', told);
+      came();
       return new Promise(() => {});
     };
     const controller = new AbortController();
     const reads = [0, 1].map((j) => arr.retrieveSubchunk([0, j], { shardCache, signal: controller.signal }));
-    await wait(5);
+    await asked;
+    await wait(5); // the other joins
     controller.abort();
     for (const read of reads) equal((await rejects(read, DOMException)).name, 'AbortError');
     await aborted;
