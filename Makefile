@@ -7,7 +7,7 @@ CHECKS ?= 5000
 export PYTHON
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-go race check cross wasm wasm-verify test-wasm test-js viewer test-viewer test-python fuzz mutants models torture soak sharing bench bench-quick bench-go peers lock proof clean
+.PHONY: help demo test test-go race check cross wasm wasm-verify test-wasm test-arm64 test-js viewer test-viewer test-python fuzz mutants models torture soak sharing bench bench-quick bench-go peers lock proof clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -15,7 +15,7 @@ help: ## print this list
 demo: ## read single subchunks through all four doors and show what that costs
 	@scripts/demo.sh
 
-test: ## set up and run everything: Go (with -race), the sdk under wasip1, JavaScript, Python
+test: ## set up and run everything: Go (with -race), the sdk under wasip1, the shuffles on arm64, JavaScript, Python
 	@scripts/test.sh
 
 test-go: ## the Go tests, without the race detector
@@ -38,6 +38,9 @@ wasm-verify: ## build the guest again and compare
 
 test-wasm: ## the tests of sdk, run as a wasip1 guest
 	@scripts/test-wasm.sh
+
+test-arm64: ## the tests of the shuffles and codecs as arm64 runs them, under qemu where it is not one
+	@scripts/test-arm64.sh
 
 test-js: ## build and test bindings/js
 	@scripts/test-js.sh
