@@ -25,6 +25,7 @@ part "the server of S3" scripts/gateway.sh
 part "Go" env REQUIRE_PEERS=1 scripts/race.sh
 part "scratches, killed at every point" go test -tags gridhold_crash -run CrashPoints ./sdk/scratch
 part "sdk under wasip1" scripts/test-wasm.sh
+part "shuffles and codecs on arm64" scripts/test-arm64.sh
 part "JavaScript" scripts/test-js.sh
 part "the page of serve" scripts/viewer.sh --test
 part "Python" scripts/test-python.sh
