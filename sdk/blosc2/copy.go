@@ -64,7 +64,7 @@ func (s *SChunk) Copy(ctx context.Context, fs storage.FS, name string, spec Spec
 		if err != nil {
 			return nil, err
 		}
-		o.Write = true
+		o.Write, o.made = true, true
 		c, err := Open(ctx, fs, name, o)
 		if err != nil {
 			return nil, err

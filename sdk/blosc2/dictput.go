@@ -55,14 +55,18 @@ func (d *DictStore) put(ctx context.Context, key string, c Container, allows fun
 	if err != nil {
 		return err
 	}
-	err = s.copyTo(ctx, f.File)
+	leaf := &veiled{File: f.File}
+	err = s.copyTo(ctx, leaf)
 	if err == nil && d.o.Durability != SyncNever {
-		err = f.Sync()
+		err = f.Sync() // nearly all of it, before the store is locked
 	}
 	taken := false
 	if err == nil {
 		err = d.held(ctx, storage.LockExclusive, func(d *DictStore) error {
 			if err := allows(d); err != nil {
+				return err
+			}
+			if err := leaf.unveil(d.o.Durability); err != nil {
 				return err
 			}
 			taken = true
