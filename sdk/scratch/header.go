@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"io"
 	"math"
-	"slices"
 	"strconv"
 
 	"github.com/gridhold/gridhold/sdk/fault"
@@ -349,12 +348,4 @@ func (h *header) readWords(f storage.File, do func(run int64, w word)) error {
 		}
 	}
 	return nil
-}
-
-// equal reports whether two headers lay out the same images in the same way.
-func (h *header) equal(l *layout) bool {
-	return slices.EqualFunc(h.keys, l.keys, func(a, b *key) bool {
-		return a.name == b.name && a.isWhole == b.isWhole && a.held == b.held && a.perRun == b.perRun &&
-			a.is.Equal(b.is) && slices.Equal(a.indices, b.indices)
-	})
 }
