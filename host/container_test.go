@@ -147,6 +147,11 @@ func readContainer(t *testing.T, fs storage.FS, name string) ([]byte, error) {
 		return nil, err
 	}
 	defer c.Close()
+	return decoded(t, c)
+}
+
+// decoded are the items of a container, little endian.
+func decoded(t *testing.T, c blosc2.Container) ([]byte, error) {
 	switch c := c.(type) {
 	case *blosc2.NDArray:
 		if c.SChunk().Header().Size > mostDecoded {
@@ -174,6 +179,10 @@ func readContainerInSandbox(t *testing.T, s *host.Sandbox, fs storage.FS, name s
 		return nil, err
 	}
 	defer c.Close()
+	return decodedInSandbox(t, c)
+}
+
+func decodedInSandbox(t *testing.T, c *host.Container) ([]byte, error) {
 	st, err := c.State(t.Context())
 	if err != nil || st.Shape == nil && st.TypeSize == 0 {
 		return nil, err

@@ -5,8 +5,6 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
-	"hash/fnv"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"testing"
@@ -329,23 +327,11 @@ func TestContainersAgreeOnDamage(t *testing.T) {
 		if err != nil || len(b) > 1<<17 || e.Keys != nil {
 			continue // a directory, or a store
 		}
-		seed := fnv.New64a()
-		seed.Write([]byte(e.File))
-		r := rand.New(rand.NewPCG(seed.Sum64(), 1))
+		r := seeded(e.File)
 		for range 2 {
 			mutants++
-			m := bytes.Clone(b)
-			switch r.IntN(4) {
-			case 0:
-				m = m[:r.IntN(len(m))]
-			case 1:
-				copy(m[r.IntN(len(m)):], m[r.IntN(len(m)):])
-			default:
-				for range 1 + r.IntN(3) {
-					m[r.IntN(len(m))] ^= 1 << r.IntN(8)
-				}
-			}
-			require.NoError(t, os.WriteFile(filepath.Join(dir, "m"), m, 0o600))
+			m := changed(r, b)
+			writeLongAgo(t, filepath.Join(dir, "m"), m)
 			want, nativeErr := readContainer(t, fs, "m")
 			got, err := readContainerInSandbox(t, s, fs, "m")
 			require.Equal(t, nativeErr == nil, err == nil, "%s: natively %v, in the sandbox %v", e.File, nativeErr, err)

@@ -2,7 +2,6 @@ package host_test
 
 import (
 	"bytes"
-	"hash/fnv"
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
@@ -33,9 +32,7 @@ func TestEnginesAgreeOnDamage(t *testing.T) {
 			continue
 		}
 		objects := objectsOf(t, loadDir(t, filepath.Join(dir, n.Path)))
-		seed := fnv.New64a()
-		seed.Write([]byte(n.Name))
-		r := rand.New(rand.NewPCG(seed.Sum64(), 1))
+		r := seeded(n.Name)
 		for range 6 {
 			mutants++
 			st := mutant(r, objects)
@@ -79,8 +76,7 @@ func objectsOf(t *testing.T, st *storage.Memory) map[string][]byte {
 	return all
 }
 
-// mutant is a copy with one object changed: a few bytes, a cut, or a piece
-// moved over another.
+// mutant is a copy with one object changed.
 func mutant(r *rand.Rand, objects map[string][]byte) *storage.Memory {
 	keys := make([]string, 0, len(objects))
 	for k := range objects {
@@ -90,18 +86,9 @@ func mutant(r *rand.Rand, objects map[string][]byte) *storage.Memory {
 	chosen := keys[r.IntN(len(keys))]
 	st := storage.NewMemory()
 	for _, k := range keys {
-		b := slices.Clone(objects[k])
+		b := objects[k]
 		if k == chosen && len(b) > 0 {
-			switch r.IntN(4) {
-			case 0:
-				b = b[:r.IntN(len(b))]
-			case 1:
-				copy(b[r.IntN(len(b)):], b[r.IntN(len(b)):])
-			default:
-				for range 1 + r.IntN(3) {
-					b[r.IntN(len(b))] ^= 1 << r.IntN(8)
-				}
-			}
+			b = changed(r, b)
 		}
 		st.Set(k, b)
 	}

@@ -2,8 +2,6 @@ package host_test
 
 import (
 	"bytes"
-	"hash/fnv"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -39,9 +37,7 @@ func TestImagesAgreeOnDamage(t *testing.T) {
 		if len(b) == 0 || len(b) > 1<<17 {
 			continue
 		}
-		seed := fnv.New64a()
-		seed.Write([]byte(e.Name()))
-		r := rand.New(rand.NewPCG(seed.Sum64(), 1))
+		r := seeded(e.Name())
 		for range 4 {
 			mutants++
 			m := bytes.Clone(b)
