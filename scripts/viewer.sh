@@ -10,8 +10,8 @@ case "${1-}" in
 --test)
 	node bindings/js/viewer/gather.mjs --check
 	scripts/chromium.sh
-	REQUIRE_BROWSER=1 node --test --test-timeout=600000 bindings/js/viewer/test/*.test.mjs
+	REQUIRE_BROWSER=1 node --import ./bindings/js/test/watchdog.mjs --test --test-timeout=1200000 bindings/js/viewer/test/*.test.mjs
 	;;
---screenshots) SCREENSHOTS=$PWD/docs/viewer node --test --test-timeout=600000 bindings/js/viewer/test/*.test.mjs ;;
+--screenshots) SCREENSHOTS=$PWD/docs/viewer node --import ./bindings/js/test/watchdog.mjs --test --test-timeout=1200000 bindings/js/viewer/test/*.test.mjs ;;
 *) node bindings/js/viewer/gather.mjs ;;
 esac
