@@ -159,7 +159,7 @@ def test_growth_with_readers(here):
         assert np.array_equal(readers[1][:], np.arange(600)) and readers[1].change_tick > 0
     finally:
         writer.stdin.close()
-        assert writer.wait(60) == 0
+        assert writer.wait(300) == 0
         writer.stdout.close()
 
 
@@ -174,7 +174,7 @@ def test_append_under_a_held_lock(here):
         with array.holding_lock():
             array.append(np.full(array.shape[0] % 7 + 1, array.shape[0]))
     for w in writers:
-        assert w.wait(60) == 0 and len(w.stdout.read().splitlines()) == 10
+        assert w.wait(300) == 0 and len(w.stdout.read().splitlines()) == 10
         w.stdout.close()
     found, at, runs = array[:], 1, 0
     while at < len(found):

@@ -109,7 +109,7 @@ def test_cold_shards_load_side_by_side(objects):
             assert all(np.array_equal(g, block(VALUES, p)) for g, p in zip(got, picks))
             assert len(store.indexes) == 16
 
-    asyncio.run(asyncio.wait_for(main(), 60))
+    asyncio.run(asyncio.wait_for(main(), 300))
 
 
 def test_a_warm_read_does_not_wait_for_a_load(objects):
@@ -125,7 +125,7 @@ def test_a_warm_read_does_not_wait_for_a_load(objects):
             store.opened.set()
             assert np.array_equal(await cold, block(VALUES, (4, 4)))
 
-    asyncio.run(asyncio.wait_for(main(), 60))
+    asyncio.run(asyncio.wait_for(main(), 300))
 
 
 def test_failed_load_leaves_nothing(objects):
@@ -209,7 +209,7 @@ def test_cancelled_load(objects):
             assert np.array_equal(await late, block(VALUES, (0, 0)))
             await until(lambda: not array._node.runtime._tasks and not cache._core.tables._flights)
 
-    asyncio.run(asyncio.wait_for(main(), 60))
+    asyncio.run(asyncio.wait_for(main(), 300))
 
 
 def test_of_another_array(tmp_path, objects):
@@ -353,4 +353,4 @@ def test_clear_during_a_load(objects):
             assert np.array_equal(await read, block(VALUES, (0, 0)))
             assert await cache.is_empty()
 
-    asyncio.run(asyncio.wait_for(main(), 60))
+    asyncio.run(asyncio.wait_for(main(), 300))

@@ -72,7 +72,7 @@ def test_corrupt():
                         little(opened)
             except (gridhold.CorruptError, gridhold.UnsupportedError, gridhold.LimitError, gridhold.NotFoundError):
                 refused += 1
-            assert time.process_time() - start < 2, path
+            assert time.process_time() - start < 20, path
         assert refused > 50
         assert good._core.runtime.guest() is guest and len(guest.files) == 1
 
@@ -234,7 +234,7 @@ def test_locked_increments(tmp_path):
         t.start()
     for t in threads:
         t.join()
-    assert not failures and [p.wait(60) for p in others] == [0, 0]
+    assert not failures and [p.wait(300) for p in others] == [0, 0]
     with gridhold.open(path) as s:
         assert int.from_bytes(s[0], "little") == 80
 

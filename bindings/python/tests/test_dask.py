@@ -25,6 +25,7 @@ from gridhold._lazy import lazy, recipe
 @pytest.fixture(scope="module")
 def client():
     config = {"distributed.nanny.pre-spawn-environ.OMP_NUM_THREADS": 1, "distributed.worker.daemon": True}
+    config |= dict.fromkeys(("distributed.comm.timeouts.connect", "distributed.comm.timeouts.tcp"), "300s")  # a machine may be busy
     with (
         dask.config.set(config),
         LocalCluster(n_workers=2, threads_per_worker=2, processes=True, dashboard_address=None, host="127.0.0.1") as cluster,
@@ -133,7 +134,7 @@ def test_s3(client, gateway):  # noqa: F811
 def held(block, directory):
     """Says that it began, and waits for the test."""
     Path(directory, f"began-{os.getpid()}").touch()
-    until = time.monotonic() + 60
+    until = time.monotonic() + 300
     while not Path(directory, "go").exists():
         if time.monotonic() > until:
             raise TimeoutError
@@ -142,7 +143,7 @@ def held(block, directory):
 
 
 def began(directory):
-    until = time.monotonic() + 60
+    until = time.monotonic() + 300
     while not (found := list(Path(directory).glob("began-*"))):
         assert time.monotonic() < until
         time.sleep(0.01)
@@ -157,7 +158,7 @@ def test_a_worker_is_killed_in_mid_computation(client, directory, tmp_path_facto
     assert victim in client.run(os.getpid).values()
     os.kill(victim, signal.SIGKILL)
     (told / "go").touch()
-    assert np.array_equal(future.result(timeout=90), (VALUES.astype("u8") * 3).sum(axis=0))
+    assert np.array_equal(future.result(timeout=300), (VALUES.astype("u8") * 3).sum(axis=0))
 
 
 def test_a_worker_is_killed_that_has_results(client, directory):

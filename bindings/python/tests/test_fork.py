@@ -53,7 +53,7 @@ class Child:
                 answer = f"{type(e).__name__}: {e}\n{traceback.format_exc()}"
             os.write(tell, json.dumps(answer).encode())
             os.close(tell)
-            select.select([wait], [], [], 60)  # it does not outlive a parent that was killed
+            select.select([wait], [], [], 600)  # it does not outlive a parent that was killed
             os._exit(0)
         os.close(tell)
         os.close(wait)
@@ -157,23 +157,23 @@ def test_with_a_prefetch_under_way():
 
         def read(self, first, count):
             entered.set()
-            assert leave.wait(60)
+            assert leave.wait(300)
             return np.zeros((count, 2, 2), "f4")
 
     held = scratch.create_host_image_scratch([scratch.ImageLocation("x", i) for i in range(4)], 4, files=Slow())
     done = scratch.prefetch_scratch_async(held)
-    assert entered.wait(60)
+    assert entered.wait(300)
 
     def waits():
         with pytest.raises(gridhold.CancelledError):
-            done.result(60)
+            done.result(300)
         return True
 
     child = Child(waits)
     leave.set()
     assert child.answer is True
     child.end()
-    done.result(60)
+    done.result(300)
 
 
 def _reads(directory, path, told):
@@ -191,5 +191,5 @@ def test_multiprocessing(tmp_path, directory, method):
         for o in others:
             o.start()
         for o in others:
-            o.join(60)
+            o.join(300)
         assert [o.exitcode for o in others] == [0, 0] and [told.get(), told.get()] == [True, True]

@@ -87,7 +87,7 @@ def test_dead_guest_takes_its_operations_along(objects):
             assert np.array_equal(await array.retrieve_subchunk((0, 1)), block(VALUES, (0, 1)))
             assert array._node.runtime.guest() is not dead
 
-    asyncio.run(asyncio.wait_for(main(), 60))
+    asyncio.run(asyncio.wait_for(main(), 300))
 
 
 def test_cache_of_the_guest_outlives_it(objects):
@@ -219,7 +219,7 @@ def test_cancelled_task(objects):
             assert (box.live, box.waiting, box.orphans, box.panics) == (0, 0, 0, 0)
             assert not guest._out and not guest._under_way
 
-    asyncio.run(asyncio.wait_for(main(), 60))
+    asyncio.run(asyncio.wait_for(main(), 300))
 
 
 def test_two_loops_have_guests_of_their_own(directory):

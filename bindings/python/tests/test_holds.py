@@ -12,7 +12,7 @@ import gridhold
 
 @pytest.fixture
 def array(tmp_path):
-    with gridhold.asarray(np.arange(10), urlpath=tmp_path / "a.b2nd", locking=True, lock_timeout=30) as array:
+    with gridhold.asarray(np.arange(10), urlpath=tmp_path / "a.b2nd", locking=True, lock_timeout=120) as array:
         yield array
 
 
@@ -20,7 +20,7 @@ def test_another_thread_of_the_same_object_stays_out(array):
     inside, seen, done = threading.Event(), [], threading.Event()
 
     def other():
-        assert inside.wait(60)
+        assert inside.wait(300)
         seen.append(list(array[:2]))
         done.set()
 
@@ -31,7 +31,7 @@ def test_another_thread_of_the_same_object_stays_out(array):
         inside.set()
         assert not done.wait(0.2)
         array[1] = array[0] + 1
-    thread.join(60)
+    thread.join(300)
     assert seen == [[7, 8]]
 
 
@@ -84,7 +84,7 @@ def test_a_context_that_is_handed_on(array):
         within = contextvars.copy_context()
         thread = threading.Thread(target=within.run, args=(array.__setitem__, 0, 42))
         thread.start()
-        thread.join(60)
+        thread.join(300)
         assert not thread.is_alive() and array[0] == 42
 
 
@@ -95,7 +95,7 @@ def test_a_block_that_ends_elsewhere(array):
     array[0] = 1
     thread = threading.Thread(target=entered.__exit__, args=(None, None, None))
     thread.start()
-    thread.join(60)
+    thread.join(300)
     array[1] = 2
     with gridhold.open(array._core._system.path + "/a.b2nd", locking=True, lock_timeout=5) as other:
         assert list(other[:3]) == [1, 2, 2]

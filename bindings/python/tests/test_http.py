@@ -43,7 +43,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             server.requests.append((self.command, key, asked))
         if server.hold is not None and key.startswith("c/"):
             server.arrived.release()
-            server.hold.wait(30)
+            server.hold.wait(120)
         status = server.statuses.get(key)
         data = server.objects.get(key)
         if status is None and data is None:
@@ -154,13 +154,13 @@ def test_16_requests_in_flight(server):
             picks = [(4 * i, 4 * j) for i in range(4) for j in range(4)]
             tasks = [asyncio.create_task(array.retrieve_subchunk(p, shard_cache=cache)) for p in picks]
             for _ in range(16):
-                assert await asyncio.to_thread(server.arrived.acquire, True, 30)
+                assert await asyncio.to_thread(server.arrived.acquire, True, 120)
             server.hold.set()
             got = await asyncio.gather(*tasks)
             assert all(np.array_equal(g, block(VALUES, p)) for g, p in zip(got, picks))
             assert (await cache.stats())["loads"] == 16
 
-    asyncio.run(asyncio.wait_for(main(), 60))
+    asyncio.run(asyncio.wait_for(main(), 300))
 
 
 def test_32_tasks_load_once(server):
@@ -175,7 +175,7 @@ def test_32_tasks_load_once(server):
             suffixes = [r for _, k, r in server.requests if k == "c/0/0" and r.startswith("bytes=-")]
             assert len(suffixes) == 1
 
-    asyncio.run(asyncio.wait_for(main(), 60))
+    asyncio.run(asyncio.wait_for(main(), 300))
 
 
 def test_cancelled_while_the_server_thinks(server):
@@ -183,14 +183,14 @@ def test_cancelled_while_the_server_thinks(server):
         async with await gridhold.aio.open_array(server.url) as array:
             server.hold = threading.Event()
             task = asyncio.create_task(array.retrieve_subchunk((0, 0)))
-            assert await asyncio.to_thread(server.arrived.acquire, True, 30)
+            assert await asyncio.to_thread(server.arrived.acquire, True, 120)
             task.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await task
             server.hold.set()
             assert np.array_equal(await array.retrieve_subchunk((0, 0)), block(VALUES, (0, 0)))
 
-    asyncio.run(asyncio.wait_for(main(), 60))
+    asyncio.run(asyncio.wait_for(main(), 300))
 
 
 def test_threads_wait_side_by_side(server):
@@ -202,7 +202,7 @@ def test_threads_wait_side_by_side(server):
         def work(i):
             if i == 8:
                 for _ in range(8):
-                    assert server.arrived.acquire(timeout=30)
+                    assert server.arrived.acquire(timeout=120)
                 server.hold.set()
                 return None
             return array.retrieve_subchunk((2 * i, 0))

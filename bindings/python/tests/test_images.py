@@ -41,7 +41,7 @@ def test_fixtures(where):
             with pytest.raises((gridhold.CorruptError, gridhold.UnsupportedError)) as told:
                 gridhold.open_stack(*source, memory=MEMORY)
             assert entry["expect"][6:].replace("-", " ") in str(told.value)
-            assert time.process_time() - began < 2
+            assert time.process_time() - began < 20
             continue
         with gridhold.open_stack(*source, memory=MEMORY) as stack:
             if entry["expect"] == "ok:0-images":

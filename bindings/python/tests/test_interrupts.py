@@ -20,7 +20,7 @@ import numpy as np
 import gridhold
 
 directory, rounds = sys.argv[1], int(sys.argv[2])
-faulthandler.dump_traceback_later(90, exit=True)
+faulthandler.dump_traceback_later(400, exit=True)
 signal.signal(signal.SIGALRM, signal.default_int_handler)
 values = np.arange(64 * 64, dtype="<u2").reshape(64, 64)
 random.seed(1)
@@ -51,11 +51,15 @@ for k in range(rounds):
         for _ in range(100):  # ctypes may lose an interrupt, with a line on stderr
             one(array, caches[0] if k % 3 else None, read[2])
             read[2] += 1
+        signal.setitimer(signal.ITIMER_REAL, 0)
     except KeyboardInterrupt:
         pass
+while not all(read):  # where all is slow, every interrupt may have come in the midst
+    one(array, caches[0], read[2])
+    read[2] += 1
 stop.set()
 for t in threads:
-    t.join(60)
+    t.join(300)
 assert not any(t.is_alive() for t in threads)
 assert all(read), read
 one(array, array.shard_cache(), 5)
@@ -67,7 +71,7 @@ def test_at_any_time(tmp_path, objects):
     source = Path(gridhold.__file__).resolve().parents[1]
     child = subprocess.run(
         [sys.executable, "-c", CHILD, str(tmp_path), "150"],
-        env={"PYTHONPATH": str(source), "PATH": "", "HOME": str(Path.home())}, capture_output=True, text=True, timeout=110,
+        env={"PYTHONPATH": str(source), "PATH": "", "HOME": str(Path.home())}, capture_output=True, text=True, timeout=450,
     )  # fmt: skip
     assert child.returncode == 0, child.stderr
 
@@ -80,7 +84,7 @@ def test_waiters_of_an_interrupted_load(objects, monkeypatch, when):
     start, wait = _threads._ThreadFlight.start, _threads._ThreadFlight.__await__
 
     def interrupted():
-        assert second_waits.wait(60)
+        assert second_waits.wait(300)
         raise KeyboardInterrupt
 
     def first_is_interrupted(flight):
@@ -111,11 +115,11 @@ def test_waiters_of_an_interrupted_load(objects, monkeypatch, when):
 
         one = threading.Thread(target=first)
         one.start()
-        assert registered.wait(60)
+        assert registered.wait(300)
         two = threading.Thread(target=lambda: got.append(array.retrieve_subchunk((0, 1), shard_cache=cache)), name="second")
         two.start()
-        one.join(60)
-        two.join(60)
+        one.join(300)
+        two.join(300)
         assert not one.is_alive() and not two.is_alive()
         assert caught and len(started) == 2
         assert np.array_equal(got[0], block(VALUES, (0, 1)))
@@ -132,7 +136,7 @@ def test_an_interrupt_of_the_host_tells_who_waits(objects):
         def read_ranges(self, key, ranges, version):
             if key == "c/0/0":
                 entered.set()
-                assert leave.wait(60)
+                assert leave.wait(300)
             return self.inner.read_ranges(key, ranges, version)
 
     with gridhold.open_array(Slow(), memory=(80 << 20) + 3) as array:
@@ -146,7 +150,7 @@ def test_an_interrupt_of_the_host_tells_who_waits(objects):
 
         thread = threading.Thread(target=waits)
         thread.start()
-        assert entered.wait(60)
+        assert entered.wait(300)
         guest = array._node.runtime._guest
 
         def interrupted(*args):
@@ -155,7 +159,7 @@ def test_an_interrupt_of_the_host_tells_who_waits(objects):
         guest._instance._exports["gh_call"] = interrupted
         with pytest.raises(KeyboardInterrupt):
             array.retrieve_subchunk((5, 5))
-        thread.join(60)
+        thread.join(300)
         leave.set()
         assert not thread.is_alive() and isinstance(errors[0], gridhold.InternalError) and guest.dead
         assert np.array_equal(array.retrieve_subchunk((5, 5)), block(VALUES, (5, 5)))

@@ -13,10 +13,10 @@ import pytest
 import gridhold
 
 
-def _until(condition):
+def _until(condition, what):
     end = time.monotonic() + 120
     while not condition():
-        assert time.monotonic() < end
+        assert time.monotonic() < end, what
         time.sleep(0)
 
 
@@ -49,7 +49,7 @@ def test_readers_make_way_for_a_writer(tmp_path):
 
             writer = threading.Thread(target=write)
             writer.start()
-            _until(lambda: _is_shut(gate))
+            _until(lambda: _is_shut(gate), "the gate is not shut")
             with pytest.raises(gridhold.LockTimeoutError):
                 other[...]  # the lock could be shared, but somebody waits for it
             fcntl.flock(reader, fcntl.LOCK_UN)
@@ -74,7 +74,7 @@ def test_who_gives_up_leaves_the_gate(tmp_path):
             fcntl.flock(reader, fcntl.LOCK_SH)
             with pytest.raises(gridhold.LockTimeoutError):
                 array[0] = 1
-            _until(lambda: not os.path.exists(f"{path}.b2lock.gate"))
+            _until(lambda: not os.path.exists(f"{path}.b2lock.gate"), "the gate is still there")
             assert list(array[...]) == [0, 0, 0, 0]
             os.close(reader)
 

@@ -86,7 +86,7 @@ def test_kinds(stacks, tmp_path, where):
     assert held.stats()["filled"] == 2
     with ThreadPoolExecutor(2) as pool:
         done = scratch.prefetch_scratch_async(held, locations, pool)
-        done.result(60)
+        done.result(300)
         assert done.done() and done.progress == (3, 3)
     before = held.stats()
     assert before["present"] == len(locations)

@@ -62,7 +62,7 @@ class Reader:
     def end(self):
         """What it said at its end."""
         lines = self.process.stdout.read().splitlines()
-        assert self.process.wait(60) == 0
+        assert self.process.wait(300) == 0
         return [int(n) for n in lines[-1].split()]
 
     def close(self):

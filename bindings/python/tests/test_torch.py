@@ -96,13 +96,13 @@ def test_shared_by_pickles(stacks, held, tmp_path):  # noqa: F811
     locations = everything(stacks)
     images = ghtorch.Dataset(locations, scratch=held)
     raw = pickle.dumps(images)
-    scratch.prefetch_scratch_async(held).result(60)
+    scratch.prefetch_scratch_async(held).result(300)
     again = pickle.loads(raw)
     assert np.array_equal(again[[0, 30, 71]], wanted(locations, [0, 30, 71]))
     theirs = again._how[0].stats()
     assert theirs["source_reads"] == 0 and theirs["filled"] == 0
     program = "import pickle, sys; images = pickle.load(sys.stdin.buffer); sys.stdout.buffer.write(images[[9, 40]].tobytes())"
-    out = subprocess.run([sys.executable, "-c", program], input=raw, capture_output=True, check=True, timeout=60).stdout
+    out = subprocess.run([sys.executable, "-c", program], input=raw, capture_output=True, check=True, timeout=300).stdout
     assert out == wanted(locations, [9, 40]).tobytes()
     in_memory = ghtorch.Dataset(locations, scratch=scratch.create_host_image_scratch(locations, 4))
     with pytest.raises(TypeError, match="stays in its process"):
@@ -162,4 +162,4 @@ def test_memory_goes(stacks, tmp_path):  # noqa: F811
 
 def test_torch_is_not_asked_for():
     program = "import sys; sys.modules['torch'] = None; import gridhold.torch; print(gridhold.torch.Dataset)"
-    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=300)
