@@ -16,6 +16,10 @@ unreached() { # NAME WHY
 	echo "audit: $1 NOT ASKED: $2" >&2
 }
 
+within() { # SECONDS COMMAND...
+	if command -v timeout >/dev/null; then timeout "$@"; else shift && "$@"; fi
+}
+
 reaches() { # URL
 	if command -v curl >/dev/null; then
 		curl --silent --fail --location --max-time 10 --output /dev/null "$1"
@@ -27,7 +31,7 @@ reaches() { # URL
 # Go: only what is called counts (exit status 3).
 if reaches https://vuln.go.dev/index/db.json; then
 	status=0
-	go run "$govulncheck" ./... >"$out/go" 2>&1 || status=$?
+	within 600 go run "$govulncheck" ./... >"$out/go" 2>&1 || status=$?
 	case $status in
 	0) asked+=(Go) ;;
 	3) failed=1 && cat "$out/go" ;;
@@ -43,7 +47,7 @@ for dir in bindings/js internal/interop/peers; do
 		unreached "npm ($dir)" "there is no npm"
 		continue
 	fi
-	(cd "$dir" && npm audit --package-lock-only --json --fetch-retries=0 --fetch-timeout=10000) >"$out/npm" 2>/dev/null || true
+	(cd "$dir" && within 60 npm audit --package-lock-only --json --fetch-retries=0 --fetch-timeout=10000) >"$out/npm" 2>/dev/null || true
 	case $(node -e '
 		const text = require("node:fs").readFileSync(process.argv[1], "utf8");
 		let a; try { a = JSON.parse(text); } catch { a = {}; }
@@ -60,11 +64,10 @@ done
 if reaches https://pypi.org/pypi/numpy/2.4.6/json; then
 	if [ "$(cat "$out/pip.version" 2>/dev/null)" != "$pip_audit" ]; then
 		"${PYTHON:-python3}" -m venv "$out/venv"
-		"$out/venv/bin/python" -m pip install --quiet --disable-pip-version-check "$pip_audit"
-		echo "$pip_audit" >"$out/pip.version"
+		scripts/fetch.sh "$out/venv/bin/python" -m pip install --quiet "$pip_audit" && echo "$pip_audit" >"$out/pip.version"
 	fi
 	for list in scripts/requirements-python.txt bench/requirements.txt internal/interop/peers/requirements.txt; do
-		"$out/venv/bin/pip-audit" --no-deps --disable-pip --progress-spinner off --timeout 10 --format json -r "$list" >"$out/pip" 2>"$out/pip.log" || true
+		within 300 "$out/venv/bin/pip-audit" --no-deps --disable-pip --progress-spinner off --timeout 10 --format json -r "$list" >"$out/pip" 2>"$out/pip.log" || true
 		case $("$out/venv/bin/python" - "$out/pip" <<'PY'
 import json, sys
 try:

@@ -4,7 +4,7 @@ set -euo pipefail
 cd "$(dirname "$0")/../bindings/js"
 
 if [ ! -e node_modules/.package-lock.json ] || [ package-lock.json -nt node_modules/.package-lock.json ]; then
-	npm ci --no-audit --no-fund
+	../../scripts/fetch.sh npm ci --no-audit --no-fund
 	touch node_modules/.package-lock.json
 fi
 npm run --silent build

@@ -6,7 +6,6 @@ set -euo pipefail
 [ -x "${CHROMIUM:-/usr/bin/chromium}" ] && exit
 as_root=()
 if [ "$(id -u)" != 0 ]; then as_root=(sudo); fi
-install() {
-	DEBIAN_FRONTEND=noninteractive "${as_root[@]}" apt-get install -qq -y --no-install-recommends chromium >/dev/null
-}
-install 2>/dev/null || { "${as_root[@]}" apt-get update -qq && install; }
+apt() { "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300 -o Acquire::Retries=5 -o Acquire::http::Timeout=60 "$@"; }
+install() { apt install -y --no-install-recommends chromium >/dev/null; }
+install 2>/dev/null || { apt update && install; } || { sleep 30 && apt update && install; }

@@ -7,6 +7,6 @@ cd "$(dirname "$0")/.."
 version=v1.8.0
 if [ ! -x .build/versitygw ] || [ "$(cat .build/versitygw.version 2>/dev/null)" != "$version" ]; then
 	mkdir -p .build
-	GOBIN=$PWD/.build GOFLAGS= go install "github.com/versity/versitygw/cmd/versitygw@$version"
+	GOBIN=$PWD/.build GOFLAGS= scripts/fetch.sh go install "github.com/versity/versitygw/cmd/versitygw@$version"
 	echo "$version" >.build/versitygw.version
 fi

@@ -9,7 +9,7 @@ uv=uv==0.13.9
 if [ "$(cat .build/uv.version 2>/dev/null)" != "$uv" ]; then
 	mkdir -p .build
 	"${PYTHON:-python3}" -m venv .build/uv
-	.build/uv/bin/python -m pip install --quiet --disable-pip-version-check "$uv"
+	scripts/fetch.sh .build/uv/bin/python -m pip install --quiet "$uv"
 	echo "$uv" >.build/uv.version
 fi
 for list in $(git ls-files '*requirements*.txt'); do

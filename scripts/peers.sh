@@ -7,6 +7,6 @@ cd "$(dirname "$0")/.."
 scripts/venv.sh .peers internal/interop/peers/requirements.txt
 cd internal/interop/peers
 if [ ! -e node_modules/.package-lock.json ] || [ package-lock.json -nt node_modules/.package-lock.json ]; then
-	npm ci --silent --no-audit --no-fund
+	../../../scripts/fetch.sh npm ci --silent --no-audit --no-fund
 	touch node_modules/.package-lock.json
 fi

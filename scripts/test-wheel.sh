@@ -10,7 +10,7 @@ mkdir -p "$out"
 .venv/bin/python -m build --no-isolation --outdir "$out" bindings/python >"$out/build.log" 2>&1 || { cat "$out/build.log"; exit 1; }
 wheel=$(echo "$out"/gridhold-*-py3-none-any.whl)
 "${PYTHON:-python3}" -m venv "$out/venv"
-"$out/venv/bin/python" -m pip install --quiet --disable-pip-version-check "$wheel" "$(grep '^pytest==' scripts/requirements-python.txt)"
+scripts/fetch.sh "$out/venv/bin/python" -m pip install --quiet "$wheel" "$(grep '^pytest==' scripts/requirements-python.txt)"
 
 cd bindings/python
 "$out/venv/bin/python" - "$out/venv" <<'PY'

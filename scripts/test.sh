@@ -4,6 +4,11 @@
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
+# Nobody watches where there is no terminal: a part that hangs, though all that
+# tests has limits of its own, is ended, so that the others are heard of.
+bounded=()
+if [ ! -t 1 ] && command -v timeout >/dev/null; then bounded=(timeout --kill-after=30 2100); fi
+
 summary=()
 failed=0
 part() { # NAME COMMAND...
@@ -11,7 +16,7 @@ part() { # NAME COMMAND...
 	shift
 	echo
 	echo "== $name"
-	if "$@"; then
+	if "${bounded[@]}" "$@"; then
 		summary+=("ok      $name ($((SECONDS - began)) s)")
 	else
 		summary+=("FAILED  $name ($((SECONDS - began)) s)")
@@ -19,6 +24,7 @@ part() { # NAME COMMAND...
 	fi
 }
 
+part "modules of Go" scripts/fetch.sh go mod download
 part "check" scripts/check.sh
 part "the other Zarr libraries" scripts/peers.sh
 part "the server of S3" scripts/gateway.sh

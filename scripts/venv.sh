@@ -9,6 +9,6 @@ if ! cmp -s "$2" "$1/installed.txt"; then
 	"${PYTHON:-python3}" -m venv "$1"
 	install=(-r "$2")
 	if [ -e "${2%.txt}.lock" ]; then install=(--require-hashes -r "${2%.txt}.lock"); fi
-	"$1/bin/python" -m pip install --quiet --disable-pip-version-check "${install[@]}"
+	"$(dirname "$0")/fetch.sh" "$1/bin/python" -m pip install --quiet "${install[@]}"
 	cp "$2" "$1/installed.txt"
 fi
