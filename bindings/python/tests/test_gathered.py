@@ -8,10 +8,14 @@ from conftest import block, sharded, write
 
 import gridhold
 from gridhold import _file, _gathered
+from gridhold._codecs import chain
+from gridhold._types import Element
 
 SHAPE, SHARD, SUB = (64, 64), (32, 32), (4, 4)
 VALUES = np.arange(64 * 64, dtype=np.uint16).reshape(SHAPE)
 ALL = [(i, j) for i in range(16) for j in range(16)]
+BIG = {"name": "bytes", "configuration": {"endian": "big"}}
+TURNED = {"name": "transpose", "configuration": {"order": [2, 0, 1]}}
 
 needs_gather = pytest.mark.skipif(_gathered.gather is None, reason="this system has no such calls")
 
@@ -57,6 +61,43 @@ def test_batches(tmp_path, gathered, codec):
             same(array, np.array(some), VALUES, cache)
             assert len(gathered) == calls + 2 and None not in gathered
             assert cache.stats()["hits"] == before + 2 * len({(i // 8, j // 8) for i, j in some})
+
+
+@pytest.mark.parametrize("codec", ["zstd", None])
+def test_the_callers(tmp_path, codec):
+    """Several lie in memory that they have in common, of which one keeps no more than it has to."""
+    values = np.arange(512 * 512, dtype=np.uint16).reshape(512, 512)
+    write(tmp_path, sharded(values, (256, 256), (32, 32), codec=codec))
+    with gridhold.open_array(tmp_path) as array:
+        cache = array.shard_cache()
+        for _ in range(2):
+            found = array.retrieve_subchunks(ALL + ALL[:7], shard_cache=cache)
+        for n, one in enumerate(found):
+            assert one.flags.writeable and one.flags.c_contiguous and one.shape == (32, 32)
+            one[...] = n
+        assert all((one == n).all() for n, one in enumerate(found))
+        held = found[3]
+        while isinstance(held.base, np.ndarray):
+            held = held.base
+        assert held.nbytes <= 64 << 10
+
+
+@pytest.mark.parametrize("shape", [(4, 3, 5), (3,), ()])
+@pytest.mark.parametrize("codecs", [["bytes"], [BIG], [TURNED, "bytes"], [TURNED, BIG]], ids=["plain", "big", "turned", "both"])
+@pytest.mark.parametrize("data_type", ["uint16", "bfloat16"])
+def test_as_alone(shape, codecs, data_type):
+    if TURNED in codecs and len(shape) != 3:
+        codecs = codecs[1:]
+    element = Element(data_type, b"\0\0")
+    one_by_one = chain(codecs, element, shape)
+    size, count = one_by_one.nbytes, 20
+    joined = bytearray(np.random.default_rng(1).bytes(size * count))
+    got = one_by_one.decode_joined(joined, np.full(count, size))
+    assert len(got) == count
+    for i, array in enumerate(got):
+        alone = one_by_one.decode(joined[i * size : (i + 1) * size])
+        assert array.dtype == alone.dtype and array.shape == alone.shape == shape and array.tobytes() == alone.tobytes()
+        assert array.flags.writeable and array.flags.c_contiguous
 
 
 @needs_gather

@@ -8,11 +8,13 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ._errors import CorruptError
+from ._types import NDArray
 
 MAJOR, MINOR = 1, 2
 PENDING = -2147483648
@@ -183,6 +185,11 @@ class Table:
     size: int  # of the object in bytes, -1 unknown
     entries: memoryview
     nbytes: int  # what the table costs in memory
+
+    @cached_property
+    def pairs(self) -> NDArray:
+        """Each entry as one element of 16 bytes: of such an array numpy picks some without letting go of the interpreter."""
+        return np.frombuffer(self.entries, "<c16")
 
 
 def parse_table(raw: bytes) -> Table:

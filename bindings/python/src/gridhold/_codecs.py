@@ -11,6 +11,8 @@ import numpy as np
 from ._decoders import Decoder, find, zstd_many
 from ._types import Element, NDArray
 
+_SLAB = 64 << 10  # bytes that subchunks of a batch have in common: who keeps one of them keeps no more
+
 
 class Chain:
     """The codecs of one array's subchunks. Immutable; safe for use by several threads."""
@@ -54,13 +56,25 @@ class Chain:
         """The same, of what lies one after another, each as long as ``lengths`` says."""
         if lengths.max() > self.encoded_max:
             return None
+        some = max(1, _SLAB // max(1, self.nbytes))
         if not self._steps:
             if lengths.min() < self.nbytes:
                 return None
-            whole = memoryview(joined)
-            return [self.finish(bytearray(whole[at : at + self.nbytes])) for at in range(0, len(joined), self.nbytes)]
-        found = zstd_many(joined, lengths, self.nbytes) if self._is_zstd else None
-        return None if found is None else [self.finish(bytearray(found[i])) for i in range(len(lengths))]
+            whole, step = memoryview(joined), some * self.nbytes
+            slabs = [bytearray(whole[at : at + step]) for at in range(0, len(joined), step)]
+        else:
+            found = zstd_many(joined, lengths, self.nbytes) if self._is_zstd else None
+            if found is None:
+                return None
+            count = len(lengths)
+            slabs = [bytearray().join([found[i] for i in range(at, min(at + some, count))]) for at in range(0, count, some)]
+        return [array for slab in slabs for array in self._each(slab)]
+
+    def _each(self, raw: bytearray) -> list[NDArray]:
+        """Arrays over what the bytes codec made of several."""
+        if self._stored is not self._dtype or self._inverse or not self._shape:
+            return [self.finish(raw[at : at + self.nbytes]) for at in range(0, len(raw), self.nbytes)]
+        return list(np.ndarray((len(raw) // self.nbytes, *self._shape), self._stored, raw))
 
     def finish(self, raw: bytearray) -> NDArray:
         """An array over the bytes that the bytes codec made."""

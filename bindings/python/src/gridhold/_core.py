@@ -87,9 +87,13 @@ class ArrayCore(Node):
         indices = list(indices)
         if set(map(type, indices)) == {tuple} and {len(point) for point in indices} == {len(self.grid)}:
             flat = list(chain.from_iterable(indices))
-            if set(map(type, flat)) == {int} and 0 <= min(flat) and max(flat) < 1 << 63:
-                made = np.array(flat, np.int64).reshape(len(indices), -1)
-                if (made < np.array(self.grid)).all():
+            if set(map(type, flat)) == {int}:
+                try:
+                    made = np.fromiter(flat, np.int64, len(flat)).reshape(len(indices), -1)
+                except OverflowError:
+                    made = np.full((1, len(self.grid)), -1)
+                within = [((column := made[:, i]) >= 0) & (column < n) for i, n in enumerate(self.grid)]
+                if all(w.all() for w in within):
                     return made
         points = [self.index(one, self.grid, "subchunk") for one in indices]
         return np.array(points, np.int64).reshape(len(points), len(self.grid))

@@ -268,7 +268,7 @@ def zstd_many(joined: bytes | bytearray, lengths: NDArray, size: int) -> Any | N
         return None
     if lengths.min() < 16:
         return None
-    padded = joined + bytes(8)
+    padded = joined if lengths[-1] >= 22 else joined + bytes(8)  # up to eight are looked at from the fourteenth on
     eight: NDArray = np.ndarray(len(padded) - 7, "<u8", padded, strides=(1,))  # the bytes from any place on
     starts = np.cumsum(lengths) - lengths
     first = eight[starts]
@@ -285,10 +285,11 @@ def zstd_many(joined: bytes | bytearray, lengths: NDArray, size: int) -> Any | N
     whole = (b & 1 == 1) & (block + 3 + stored + 4 * (head >> 2 & 1) == starts + lengths)
     if (content != size).any() or not whole.all():
         return None
-    places = np.stack([starts, lengths], axis=1).astype("<u8").tobytes()
+    places = np.empty((len(lengths), 2), "<u8")
+    places[:, 0], places[:, 1] = starts, lengths
     try:
         return zstandard.ZstdDecompressor().multi_decompress_to_buffer(
-            segments(padded, places), decompressed_sizes=np.full(len(lengths), size, "<u8").tobytes(), threads=0
+            segments(joined, places.tobytes()), decompressed_sizes=np.full(len(lengths), size, "<u8").tobytes(), threads=0
         )
     except zstandard.ZstdError:
         return None

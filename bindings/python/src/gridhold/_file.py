@@ -39,14 +39,14 @@ _Stamp = tuple[int, int, int, int]  # size, mtime in ns, inode, device
 class _Handle:
     """An open file. It is closed when nobody refers to it, so never under a reader."""
 
-    __slots__ = ("_mapped", "checked", "fd", "state")
+    __slots__ = ("checked", "fd", "mapping", "state")
 
     def __init__(self, fd: int) -> None:
         self.fd = fd
         self.checked = time.monotonic()
         # One reference, replaced whole: threads look at it without a lock.
         self.state: tuple[_Stamp, str] = ((-1, -1, -1, -1), "")
-        self._mapped: tuple[int, int, Any] = -1, 0, None
+        self.mapping: tuple[int, int, Any] = -1, 0, None  # how many bytes, where, and what holds them
 
     def __del__(self) -> None:
         os.close(self.fd)
@@ -67,11 +67,11 @@ class _Handle:
 
         Raises OSError and ValueError.
         """
-        known, address, mapping = self._mapped
+        known, address, mapping = self.mapping
         if known != size:
             mapping = np.frombuffer(mmap.mmap(self.fd, size, prot=mmap.PROT_READ), np.uint8)
             address = mapping.ctypes.data
-            self._mapped = size, address, mapping
+            self.mapping = size, address, mapping
         return address, mapping
 
 
@@ -222,27 +222,33 @@ class FileStore:
         """
         if gather is None or calls is None:
             return None
-        now, used, places = time.monotonic(), [], []
+        now, opened, used, places = time.monotonic(), self._open, [], []
         try:
             for key, version, _ in files:
-                handle = self._open.get(key)
+                handle = opened.get(key)
                 if handle is None or now - handle.checked >= _RECHECK_S:
                     return None
                 stamp, known = handle.state
                 if known != version:
                     return None
-                address, mapping = handle.mapped(stamp[0])
-                used.append((handle.fd, stamp, handle, mapping))
-                places.append((address, stamp[0]))
-            pieces = np.repeat(np.array(places, np.uint64), [count for _, _, count in files], axis=0)
-            if (spans > pieces[:, 1:]).any() or (spans.sum(axis=1) > pieces[:, 1]).any():
+                size = stamp[0]
+                mapped, address, mapping = handle.mapping
+                if mapped != size:
+                    address, mapping = handle.mapped(size)
+                used.append((handle, stamp, mapping))
+                places.append((address, size))
+            counts = [count for _, _, count in files]
+            starts, sizes = (np.repeat(np.array(each, np.uint64), counts) for each in zip(*places))
+            offs, lengths = spans[:, 0], spans[:, 1]
+            if (lengths > sizes).any() or (offs > sizes - lengths).any():
                 return None
-            pieces[:, 0] += spans[:, 0]
-            pieces[:, 1] = spans[:, 1]
+            pieces = np.empty((len(spans), 2), np.uint64)
+            pieces[:, 0], pieces[:, 1] = starts + offs, lengths
             data = gather(pieces)
-            for fd, stamp, *_ in used:
-                links, size, mtime = calls.stat(fd)
-                if not links or (size, mtime) != stamp[:2]:
+            stat = calls.stat
+            for handle, stamp, _ in used:
+                links, size, mtime = stat(handle.fd)
+                if not links or size != stamp[0] or mtime != stamp[1]:
                     return None
             return data
         except (OSError, ValueError, OverflowError):

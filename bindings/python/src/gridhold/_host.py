@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Callable, Sequence
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -79,7 +80,11 @@ class Host:
         return self.chain.decode(data[0]) if data is not None and len(data[0]) == n else None
 
     def warm_many(self, points: NDArray, tables: Tables) -> list[NDArray] | None:
-        """Several small ones, one a row of ``points``, as ``warm``: all of them or none."""
+        """Several small ones, one a row of ``points``, as ``warm``: all of them or none.
+
+        On the way there are hardly any calls of numpy for more than a number of each: those for more than 500 elements let
+        go of the interpreter, and another thread that takes it then keeps it for much longer than they take.
+        """
         gather, chain = self._lent.gather, self.chain
         if gather is None or chain is None or self._tally is not None or len(points) < _TOGETHER or self._nbytes >= _SHARE_EACH:
             return None
@@ -87,27 +92,35 @@ class Host:
         known = tables.all_known(shards)
         if known is None:
             return None
-        spans = np.concatenate([np.frombuffer(table.entries, "<u8").reshape(-1, 2)[flat[of]] for table, of in zip(known, apart)])
+        order = np.concatenate(apart)
+        slots, counts = flat[order], [len(of) for of in apart]
+        ends = list(accumulate(counts))
+        pairs = [table.pairs[slots[end - count : end]] for table, count, end in zip(known, counts, ends)]
+        spans = np.concatenate(pairs).view("<u8").reshape(-1, 2)
         if spans[:, 1].max() > chain.encoded_max:  # or there is none
             return None
-        joined = gather([(table.key, table.version, len(of)) for table, of in zip(known, apart)], spans)
+        joined = gather([(table.key, table.version, count) for table, count in zip(known, counts)], spans)
         arrays = chain.decode_joined(joined, spans[:, 1].astype(np.int64)) if joined is not None else None
         if arrays is None:
             return None
-        places = np.argsort(np.concatenate(apart))
-        return [arrays[i] for i in places.tolist()]
+        out = arrays.copy()
+        for i, array in zip(order.tolist(), arrays):
+            out[i] = array
+        return out
 
     def placed(self, points: NDArray) -> tuple[list[Shard], NDArray, list[NDArray]]:
         """The shards that subchunks lie in, each once; the place of each in its shard; and for each shard, which lie in it."""
-        whole, slots = np.divmod(points, np.array(self.per_shard, np.int64))
-        number, flat = np.zeros(len(points), np.int64), np.zeros(len(points), np.int64)
+        number, flat, whole = np.zeros(len(points), np.int64), np.zeros(len(points), np.int64), []
         for axis, (count, n) in enumerate(self._axes):
-            number = number * -(-count // n) + whole[:, axis]
-            flat = flat * n + slots[:, axis]
+            shard, slot = np.divmod(points[:, axis], n)
+            number, flat = number * -(-count // n) + shard, flat * n + slot
+            whole.append(shard)
         order = np.argsort(number, kind="stable")
-        starts = np.flatnonzero(np.diff(number[order], prepend=-1)).tolist()
-        apart = [order[a:b] for a, b in zip(starts, [*starts[1:], len(order)])]
-        return [tuple(whole[of[0]].tolist()) for of in apart], flat, apart
+        starts = np.flatnonzero(np.diff(number[order], prepend=-1))
+        ends = [*starts[1:].tolist(), len(order)]
+        first = order[starts]
+        shards = list(zip(*(shard[first].tolist() for shard in whole))) or [()] * len(starts)
+        return shards, flat, [order[a:b] for a, b in zip(starts.tolist(), ends)]
 
     async def into(self, encoded: list[Any], shard: Shard, of: NDArray, slots: NDArray, tables: Tables) -> None:
         """Reads those of one shard: ``encoded[i]`` for each ``i`` in ``of``."""

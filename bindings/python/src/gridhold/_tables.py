@@ -68,8 +68,17 @@ class Tables:
 
     def all_known(self, shards: Sequence[Shard]) -> list[Table] | None:
         """As ``known``, of several: all, or None if one is not here or missing, which then counts nothing."""
-        tables = [table for shard in shards if (table := self._kept.get(shard)) is not None and not table.missing]
-        return [table for shard in shards if (table := self.known(shard)) is not None] if len(tables) == len(shards) else None
+        kept, count = self._kept, len(shards)
+        tables = [table for shard in shards if (table := kept.get(shard)) is not None and not table.missing]
+        if len(tables) < count:
+            return None
+        for shard in shards:
+            try:
+                kept.move_to_end(shard)
+            except KeyError:  # dropped since
+                pass
+        self._hits += count
+        return tables
 
     async def get(self, shard: Shard, load: Load, stale: Table | None) -> Table:
         """The table, loaded if need be, and again if all there is is ``stale``."""
