@@ -86,12 +86,7 @@ func applyByteDelta(dst, b []byte, lanes int) {
 	n := len(b) / lanes
 	copy(dst[n*lanes:], b[n*lanes:])
 	for k := range lanes {
-		to, from := dst[k*n:(k+1)*n], b[k*n:(k+1)*n]
-		var before byte
-		for i, v := range from {
-			to[i] = v - before
-			before = v
-		}
+		lessBefore(dst[k*n:(k+1)*n], b[k*n:(k+1)*n])
 	}
 }
 

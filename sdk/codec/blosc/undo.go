@@ -1,7 +1,6 @@
 package blosc
 
 import (
-	"encoding/binary"
 	"strconv"
 
 	"github.com/gridhold/gridhold/sdk/codec/internal/shuffle"
@@ -113,21 +112,8 @@ func (c *Chunk) undoDelta(b []byte, i int, s *scratch) error {
 		xor(b[:n], s.base)
 		return nil
 	}
-	for at := w; at < n; at++ {
-		b[at] ^= b[at-w]
-	}
+	xorBefore(b[:n], w)
 	return nil
-}
-
-// xor is dst ^= src. src has at least the length of dst.
-func xor(dst, src []byte) {
-	i := 0
-	for ; i+8 <= len(dst); i += 8 {
-		binary.LittleEndian.PutUint64(dst[i:], binary.LittleEndian.Uint64(dst[i:])^binary.LittleEndian.Uint64(src[i:]))
-	}
-	for ; i < len(dst); i++ {
-		dst[i] ^= src[i]
-	}
 }
 
 // undoByteDelta makes sums of the bytes of each lane. The older form forgot
@@ -142,13 +128,5 @@ func undoByteDelta(b []byte, lanes int, old bool) {
 		}
 		sumBytes(lane[:again])
 		sumBytes(lane[again:])
-	}
-}
-
-func sumBytes(b []byte) {
-	var sum byte
-	for i, d := range b {
-		sum += d
-		b[i] = sum
 	}
 }
