@@ -21,6 +21,8 @@ assert here.is_relative_to(pathlib.Path(sys.argv[1]).resolve()), here
 assert (here.parent / "gridhold.wasm").is_file() and (here.parent / "py.typed").is_file()
 needs = [r for r in importlib.metadata.requires("gridhold") if "extra ==" not in r]
 assert sorted(r.split("=")[0].split(">")[0] for r in needs) == ["numpy", "wasmtime"], needs
+engines = importlib.metadata.entry_points(group="xarray.backends")
+assert [e.value for e in engines if e.name == "gridhold"] == ["gridhold.xarray:GridholdBackend"], engines
 for other in ("numcodecs", "zstandard", "dask", "fsspec", "tqdm"):
     assert other not in sys.modules
 PY

@@ -9,6 +9,7 @@ from conftest import VALUES, sharded
 
 import gridhold
 from gridhold import scratch
+from gridhold import torch as ghtorch
 
 
 @pytest.fixture
@@ -91,3 +92,12 @@ def test_what_things_say(tmp_path):
         assert "DictStore" in repr(d) and "<table>" in d._repr_html_() and "/x" in d._repr_html_()
     held = scratch.create_host_image_scratch([scratch.ImageLocation("a", 0)], 2, files=Ramps())
     assert "1 locations in 1 files" in repr(held) and "<table>" in held._repr_html_() and "present" in held._repr_html_()
+    load, provider = scratch.loader(held, workers=3), scratch.reader_provider(held)
+    assert "1 locations" in repr(load) and "workers 3" in repr(load) and "1 locations" in repr(provider)
+    assert "files" in repr(scratch.loader()) and "float32" in repr(scratch.loader(held, dtype="f4"))
+    assert "(6, 2, 2)" in repr(provider.open("a")) and "float32" in repr(provider.open("a"))
+    images = ghtorch.Dataset([scratch.ImageLocation("a", i) for i in range(5)], scratch=held)
+    assert "5 images" in repr(images) and "3 batches of 2" in repr(ghtorch.DataLoader(images, 2))
+    filling = scratch.prefetch_scratch_async(held)
+    filling.result(300)
+    assert "1 of 1" in repr(filling)

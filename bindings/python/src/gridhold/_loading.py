@@ -80,6 +80,9 @@ class Completion:
         """Files that are done, of how many."""
         return self._done, self._files
 
+    def __repr__(self) -> str:
+        return f"<gridhold Completion: {self._done} of {self._files} done>"
+
     def _task(self, work: Callable[[], object], failures: list[BaseException], bar: Bar) -> Callable[[], None]:
         def task() -> None:
             try:
@@ -153,6 +156,9 @@ class ReaderProvider:
             return ScratchReader(self._scratch, key)
         return ImageStack(self._runtime, self._stackfiles, key)
 
+    def __repr__(self) -> str:
+        return f"<gridhold ReaderProvider over {self._scratch or 'files'}>"
+
 
 class ScratchReader:
     """A file of images that is read through a scratch."""
@@ -177,6 +183,9 @@ class ScratchReader:
 
     def close(self) -> None:
         """Nothing is held but the scratch."""
+
+    def __repr__(self) -> str:
+        return f"<gridhold ScratchReader {self.key}: {self.shape} {self.dtype}>"
 
 
 class Batch(NamedTuple):
@@ -206,6 +215,10 @@ class Loader:
 
     def _restart(self) -> None:
         self._lock = threading.Lock()
+
+    def __repr__(self) -> str:
+        dtype = "as they are" if self._dtype is None else self._dtype
+        return f"<gridhold Loader over {self._scratch or 'files'}: pixels {dtype}, workers {self._threads}>"
 
     def _reader(self, key: str) -> Any:
         with self._lock:

@@ -61,6 +61,9 @@ class Dataset:
     def __len__(self) -> int:
         return len(self.locations)
 
+    def __repr__(self) -> str:
+        return f"<gridhold Dataset of {len(self)} images, by {self._loader}>"
+
     def __getitem__(self, which: Any) -> NDArray:
         """One image, or those of a sequence of places. Raises IndexError outside, and what reading raises."""
         if isinstance(which, (int, np.integer)):
@@ -150,6 +153,9 @@ class DataLoader:
         self._epoch = 0
         self._pool: Executor | None = None
         self._closed = False
+
+    def __repr__(self) -> str:
+        return f"<gridhold DataLoader: {len(self)} batches of {self.batch_size}, {self.dataset}>"
 
     def set_epoch(self, epoch: int) -> None:
         """The epoch that the next ``iter()`` is."""
