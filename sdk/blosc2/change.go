@@ -38,8 +38,10 @@ func (f *frame) begun(ctx context.Context, g *grip) (*draft, error) {
 			return nil, err
 		}
 	}
-	if info, err := f.view.file.Stat(); f.where.kept && err == nil && info.Links == 0 {
-		return nil, fault.New(fault.ErrStale, "frame", "", "the store has something else under its key by now, or nothing")
+	if f.where.kept {
+		if info, err := f.view.file.Stat(); err == nil && info.Links == 0 {
+			return nil, fault.New(fault.ErrStale, "frame", "", "the store has something else under its key by now, or nothing")
+		}
 	}
 	return f.draft(ctx)
 }
