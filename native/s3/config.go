@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/minio/minio-go/v7/pkg/credentials"
@@ -58,23 +59,18 @@ func (o Options) config() (config, error) {
 	c := config{
 		region: cmp.Or(o.Region, os.Getenv("AWS_REGION"), os.Getenv("AWS_DEFAULT_REGION"), file["region"]),
 	}
+	var err error
 	endpoint := cmp.Or(o.Endpoint, os.Getenv("AWS_ENDPOINT_URL_S3"), os.Getenv("AWS_ENDPOINT_URL"), file["s3.endpoint_url"], file["endpoint_url"])
 	if endpoint == "" {
-		c.aws, endpoint = true, "https://s3.amazonaws.com"
+		c.aws, c.endpoint = true, &url.URL{Scheme: "https", Host: "s3.amazonaws.com"}
 		if c.region != "" {
-			endpoint = awsEndpoint(c.region)
+			if c.endpoint, err = awsEndpoint(c.region); err != nil {
+				return c, err
+			}
 		}
-	} else if !strings.Contains(endpoint, "://") {
-		endpoint = "https://" + endpoint
+	} else if c.endpoint, err = serverAt(endpoint); err != nil {
+		return c, err
 	}
-	var err error
-	if c.endpoint, err = url.Parse(endpoint); err != nil || c.endpoint.Host == "" || strings.Trim(c.endpoint.Path, "/") != "" {
-		return c, fault.New(fault.ErrInvalid, "s3", "", "the endpoint is not the URL of a server")
-	}
-	if c.endpoint.Scheme != "http" && c.endpoint.Scheme != "https" {
-		return c, fault.New(fault.ErrInvalid, "s3", "", "the endpoint is neither http nor https")
-	}
-	c.endpoint = &url.URL{Scheme: c.endpoint.Scheme, Host: c.endpoint.Host}
 	if c.region == "" && !c.aws {
 		c.region = "us-east-1"
 	}
@@ -83,11 +79,32 @@ func (o Options) config() (config, error) {
 	return c, nil
 }
 
-func awsEndpoint(region string) string {
-	if strings.HasPrefix(region, "cn-") {
-		return "https://s3." + region + ".amazonaws.com.cn"
+// serverAt is the URL of a server.
+func serverAt(endpoint string) (*url.URL, error) {
+	if !strings.Contains(endpoint, "://") {
+		endpoint = "https://" + endpoint
 	}
-	return "https://s3." + region + ".amazonaws.com"
+	u, err := url.Parse(endpoint)
+	if err != nil || u.Host == "" || strings.Trim(u.Path, "/") != "" {
+		return nil, fault.New(fault.ErrInvalid, "s3", "", "the endpoint is not the URL of a server")
+	}
+	if u.Scheme != "http" && u.Scheme != "https" {
+		return nil, fault.New(fault.ErrInvalid, "s3", "", "the endpoint is neither http nor https")
+	}
+	return &url.URL{Scheme: u.Scheme, Host: u.Host}, nil
+}
+
+// awsEndpoint is where AWS serves a region. Who names one does not get to
+// choose another server.
+func awsEndpoint(region string) (*url.URL, error) {
+	if strings.ContainsFunc(region, func(c rune) bool { return (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' }) {
+		return nil, fault.New(fault.ErrInvalid, "s3", strconv.Quote(region), "is no region")
+	}
+	host := "s3." + region + ".amazonaws.com"
+	if strings.HasPrefix(region, "cn-") {
+		host += ".cn"
+	}
+	return &url.URL{Scheme: "https", Host: host}, nil
 }
 
 func (o Options) credentials(profile string) *credentials.Credentials {

@@ -57,7 +57,9 @@ func Open(ctx context.Context, name string, o Options) (*Store, error) {
 		if c.region, err = regionOf(ctx, transport, c.endpoint, bucket); err != nil {
 			return nil, err
 		}
-		c.endpoint, _ = url.Parse(awsEndpoint(c.region))
+		if c.endpoint, err = awsEndpoint(c.region); err != nil {
+			return nil, err
+		}
 	}
 	lookup, base := minio.BucketLookupPath, *c.endpoint
 	base.Path = "/" + bucket + "/"
@@ -114,7 +116,10 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// List is storage.Lister's.
+// mostNames bounds a list. A variable, for its test.
+var mostNames = 1 << 24
+
+// List is storage.Lister's. ErrLimit for more than 16 Mi names.
 func (s *Store) List(ctx context.Context, prefix string) ([]string, error) {
 	if err := storage.CheckPrefix(prefix); err != nil {
 		return nil, err
@@ -126,9 +131,13 @@ func (s *Store) List(ctx context.Context, prefix string) ([]string, error) {
 		if o.Err != nil {
 			return nil, s.failure(ctx, prefix, o.Err)
 		}
-		name := strings.TrimPrefix(o.Key, s.prefix+prefix)
-		if name != "" && storage.ValidKey(strings.TrimSuffix(name, "/")) { // "" is the mark of a directory itself
+		name, below := strings.CutPrefix(o.Key, s.prefix+prefix)
+		plain := strings.TrimSuffix(name, "/")
+		if below && storage.ValidKey(plain) && !strings.Contains(plain, "/") { // "" is the mark of a directory itself
 			names = append(names, name)
+		}
+		if len(names) > mostNames { // a server may go on for ever
+			return nil, fault.New(fault.ErrLimit, "s3", prefix, "more names than anybody lists")
 		}
 	}
 	if err := storage.Ended(ctx, prefix); err != nil {
