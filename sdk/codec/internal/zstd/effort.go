@@ -4,6 +4,7 @@ package zstd
 type effort struct {
 	quick quick // what a fast search spends, which goes first
 	least int   // how much of a block, by a fast search, has to be matches for a thorough one: one in so many bits; 0: none
+	short bool  // or it is smooth: then a thorough one finds what is too short for a fast one
 	rich  int   // the effort, by level, that is spent instead where half 16ths of a block are matches
 	half  int
 	heads int // bits of hashes
@@ -39,10 +40,10 @@ var efforts = [...]effort{
 
 	1: {quick: careful},
 	2: {quick: careful, least: 64, rich: 3, half: 8, heads: 14, tries: 2, more: 2, nice: 16, skip: 6},
-	3: {quick: careful, least: 64, rich: 4, half: 8, heads: 15, tries: 6, more: 4, nice: 32, skip: 6},
-	4: {quick: careful, least: 64, rich: 5, half: 8, heads: 15, tries: 4, more: 4, later: 1, nice: 48, skip: 6},
+	3: {quick: careful, least: 64, short: true, rich: 4, half: 8, heads: 15, tries: 6, more: 4, nice: 32, skip: 6},
+	4: {quick: careful, least: 64, short: true, rich: 5, half: 8, heads: 15, tries: 4, more: 4, later: 1, nice: 48, skip: 6},
 	5: {quick: careful, least: 64, rich: 6, half: 8, heads: 16, tries: 4, more: 4, later: 1, nice: 64, skip: 6},
-	6: {quick: careful, least: 64, rich: deep, half: 8, heads: 16, tries: 12, more: 8, later: 2, nice: 128, skip: 7},
+	6: {quick: careful, least: 64, short: true, rich: deep, half: 8, heads: 16, tries: 12, more: 8, later: 2, nice: 128, skip: 7},
 	7: {quick: careful, heads: 16, tries: 64, nice: 128, again: 1},
 	8: {quick: careful, heads: 16, tries: 96, nice: mostNice, again: 1},
 	9: {quick: careful, heads: 16, tries: 256, nice: mostNice, again: 2},

@@ -207,6 +207,30 @@ func noise(b []byte) bool {
 	return even(values.sum()) && even(changes.sum())
 }
 
+// smooth reports whether each byte of a block says much of the next one, as a few
+// of all differences are most of them.
+func smooth(b []byte) bool {
+	const part = segment / 4
+	if len(b) < part {
+		return false
+	}
+	var changes tally
+	var differences [part - 1]byte
+	for at := 0; at+part <= len(b); at += 4 * segment {
+		sample := b[at : at+part]
+		for i := range differences {
+			differences[i] = sample[i+1] - sample[i]
+		}
+		changes.add(differences[:])
+	}
+	var total, equal uint64
+	for _, n := range changes.sum() {
+		total += uint64(n)
+		equal += uint64(n) * uint64(n)
+	}
+	return equal*24 > total*total
+}
+
 // even reports whether all bytes are about as frequent.
 func even(counts *[256]uint32) bool {
 	// Two random ones are equal once in 256 times, and more often where some

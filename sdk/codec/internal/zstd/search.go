@@ -17,6 +17,7 @@ const (
 	leapAfter = 64      // bytes without a match
 	leapShare = 8       // of what had none, one in so many bytes is left out next
 	noisy     = 120     // 16ths of a bit that a byte takes where hardly anything matches
+	manyBytes = 112     // the same where nearly all bytes come, as often as others
 	mostPays  = 20      // bytes of a match that a fast search takes for granted, at most
 	stretch   = 2 << 10 // bytes after which a fast search looks at what it saved
 	little    = 8       // one in so many bits
@@ -92,7 +93,7 @@ func (s *searcher) block(from, to int) {
 	case e.again > 0 && (s.saved > 0 || !noise(s.src[from:to])):
 		s.anew(from, before)
 		at = s.weighed(from, to, e)
-	case s.saved*e.least > all:
+	case s.saved*e.least > all || e.short && s.worth >= manyBytes && smooth(s.src[from:to]):
 		if s.saved*16 > all*e.half {
 			e = &efforts[e.rich]
 		}
@@ -122,8 +123,12 @@ func (s *searcher) finish(at, to int) { s.literals = append(s.literals, s.src[at
 func worth(b []byte) int {
 	var t tally
 	total := 0
-	for step := max(len(b)/segment, 2) * 512; len(b) > 0; b = b[min(step, len(b)):] {
-		part := b[:min(256, len(b))]
+	step, some := max(len(b)/segment, 2)*512, 256
+	if len(b) <= segment { // whose parts, the planes of numbers, are short
+		step, some = 256, 64
+	}
+	for ; len(b) > 0; b = b[min(step, len(b)):] {
+		part := b[:min(some, len(b))]
 		t.add(part)
 		total += len(part)
 	}
