@@ -23,7 +23,7 @@ import (
 // much more than is seen, for machines that do other things too.
 const (
 	deadline = 100 * time.Millisecond
-	soon     = time.Second
+	soon     = 3 * time.Second
 	memory   = 32 << 20
 	slack    = 16 << 20
 )

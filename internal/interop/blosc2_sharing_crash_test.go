@@ -152,9 +152,9 @@ func TestSharingWritersAreNotStarved(t *testing.T) {
 	}
 	slices.Sort(waits)
 	t.Logf("10 waits: %v", waits)
-	// A machine with more to do than this may hold up one or the other; who
-	// is starved waits each time.
-	require.Less(t, waits[len(waits)/2], 2*time.Second)
+	// A slow machine, with more to do than this, may hold up one or the other;
+	// who is starved waits each time, and for ever.
+	require.Less(t, waits[len(waits)/2], 10*time.Second)
 }
 
 // Three processes count up within the lock while a fourth removes or replaces
