@@ -11,7 +11,7 @@ type Top =
   | 'finite'; // every code is a number
 
 /** Bits of exponent and mantissa, and the bias. Formats of the OCP microscaling specification and of ml_dtypes. */
-const formats: Record<string, [exponent: number, mantissa: number, bias: number, top: Top]> = {
+const formats = new Map<string, [exponent: number, mantissa: number, bias: number, top: Top]>(Object.entries({
   float16: [5, 10, 15, 'ieee'],
   float8_e3m4: [3, 4, 3, 'ieee'],
   float8_e4m3: [4, 3, 7, 'ieee'],
@@ -23,7 +23,7 @@ const formats: Record<string, [exponent: number, mantissa: number, bias: number,
   float6_e2m3fn: [2, 3, 1, 'finite'],
   float6_e3m2fn: [3, 2, 3, 'finite'],
   float4_e2m1fn: [2, 1, 1, 'finite'],
-};
+}));
 
 /**
  * Elements of `float16`, `bfloat16` or a float of at most 8 bits, each as
@@ -56,7 +56,7 @@ function tableOf(dtype: string): Float32Array {
 function numbers(dtype: string): (_: unknown, code: number) => number {
   // No sign and no mantissa: a power of two.
   if (dtype === 'float8_e8m0fnu') return (_, code) => (code === 255 ? NaN : 2 ** (code - 127));
-  const format = formats[dtype];
+  const format = formats.get(dtype);
   if (format === undefined) throw new InvalidError(`${dtype} is no short float`, { item: 'data type' });
   const [exponentBits, mantissaBits, bias, top] = format;
   return (_, code) => {
