@@ -252,30 +252,33 @@ near:
 	ADDQ     CX, R12
 	CMPQ     R12, R13
 	JB       near
-	JMP      matchDone
-
-far:
-	MOVQ R12, R11
-	SUBQ DX, R11
-
-farMore:
-	VMOVDQU8 (R11), Z4
-	VMOVDQU8 Z4, (R12)
-	ADDQ     $64, R11
-	ADDQ     $64, R12
-	CMPQ     R12, R13
-	JB       farMore
-
-matchDone:
-	XORL     R11, R11
 	CMPQ     AX, $64
-	JGT      long
-	VMOVDQU8 (BX)(AX*1), Z0
-	VPERMI2B Z4, Z2, Z0
+	JLE      matchDone
+	VMOVDQU8 -64(R13), Z0
+	XORL     R11, R11
 	JMP      sequence
 
-long:
-	VMOVDQU8 -64(R13), Z0
+far:
+	MOVQ      R12, R11
+	SUBQ      DX, R11
+	VMOVDQA64 Z2, Z4
+
+farMore:
+	VMOVDQA64 Z4, Z2
+	VMOVDQU8  (R11), Z4
+	VMOVDQU8  Z4, (R12)
+	ADDQ      $64, R11
+	ADDQ      $64, R12
+	CMPQ      R12, R13
+	JB        farMore
+	LEAQ      64(R13), AX
+	SUBQ      R12, AX     // that many bytes of the last 64
+
+matchDone:
+	// AX bytes of Z4 follow the 64 in Z2.
+	VMOVDQU8 (BX)(AX*1), Z0
+	VPERMI2B Z4, Z2, Z0
+	XORL     R11, R11
 	JMP      sequence
 
 done:
