@@ -2,6 +2,7 @@ package blosc
 
 import (
 	"encoding/binary"
+	"math"
 	"math/bits"
 	"sync"
 
@@ -20,8 +21,33 @@ const (
 	bloscLZRun   = 32                      // most literals to an instruction
 )
 
-// bloscLZTables hold positions by hash, for one call.
-var bloscLZTables = sync.Pool{New: func() any { return new([bloscLZTable]int32) }}
+// bloscLZSeen is where words were seen, by hash. Positions count on from one
+// input to the next, so that it need not be cleared in between, which for a
+// small one costs more than all else: those of others are below base.
+type bloscLZSeen struct {
+	at   [bloscLZTable]int32
+	next int // base of the next input
+}
+
+// begin forgets what was there, for n bytes of input.
+func (t *bloscLZSeen) begin(n int) (base int32) {
+	if t.next > math.MaxInt32-n {
+		*t = bloscLZSeen{}
+	}
+	base = int32(t.next)
+	t.next += n
+	return base
+}
+
+// since is a position counted from base, 0 for one below it. There is no
+// branch, which nobody could foretell.
+func since(at, base int32) int {
+	n := at - base
+	return int(n &^ (n >> 31))
+}
+
+// bloscLZTables are for one call each.
+var bloscLZTables = sync.Pool{New: func() any { return new(bloscLZSeen) }}
 
 // bloscLZRatios are, by level, what the part of the input that is tried first
 // has to be packed to, for all of it to be.
@@ -51,7 +77,7 @@ func appendBloscLZ(dst, src []byte, level int, old bool) (_ []byte, ok bool) {
 	if len(src) < bloscLZLeast {
 		return dst, false
 	}
-	whole := bloscLZTables.Get().(*[bloscLZTable]int32)
+	whole := bloscLZTables.Get().(*bloscLZSeen)
 	defer bloscLZTables.Put(whole)
 	part, size := bloscLZPart(len(src), level)
 	s := bloscLZScan{table: whole, size: size, least: bloscLZWorth}
@@ -78,7 +104,7 @@ func appendBloscLZ(dst, src []byte, level int, old bool) (_ []byte, ok bool) {
 
 // bloscLZScan is a greedy search with one table of positions by hash.
 type bloscLZScan struct {
-	table *[bloscLZTable]int32
+	table *bloscLZSeen
 	size  int  // of the table, of which that much is used
 	least int  // shortest match
 	early bool // end matches before they must, as the C library does: worse, but for what repeats over and over
@@ -106,15 +132,14 @@ func (s *bloscLZScan) match(src []byte, at, seen int) int {
 // packed is about how many bytes append would append for src: it does not ask
 // whether the end of a match begins a better one.
 func (s *bloscLZScan) packed(src []byte) int {
-	t, shift := s.table, uint(32-bits.Len(uint(s.size-1)))
-	clear(t[:s.size])
+	t, base, shift := &s.table.at, s.table.begin(len(src)), uint(32-bits.Len(uint(s.size-1)))
 	n, from := 0, 0
 	at := min(4, len(src))
 	for limit := len(src) - bloscLZTail; at < limit; {
 		word := binary.LittleEndian.Uint32(src[at:])
 		h := bloscLZHash(word, shift)
-		seen := int(t[h])
-		t[h] = int32(at)
+		seen := since(t[h], base)
+		t[h] = base + int32(at)
 		if binary.LittleEndian.Uint32(src[seen:]) != word {
 			at++
 			continue
@@ -128,7 +153,7 @@ func (s *bloscLZScan) packed(src []byte) int {
 		at += same
 		from = at
 		if same > bloscLZWide && at < limit {
-			t[bloscLZHash(binary.LittleEndian.Uint32(src[at-2:]), shift)] = int32(at - 2)
+			t[bloscLZHash(binary.LittleEndian.Uint32(src[at-2:]), shift)] = base + int32(at-2)
 		}
 	}
 	return n + literalsSize(len(src)-from)
@@ -151,16 +176,15 @@ func matchSize(distance, n int) int {
 
 // append appends src as BloscLZ.
 func (s *bloscLZScan) append(dst, src []byte) []byte {
-	t, shift := s.table, uint(32-bits.Len(uint(s.size-1)))
-	clear(t[:s.size])
+	t, base, shift := &s.table.at, s.table.begin(len(src)), uint(32-bits.Len(uint(s.size-1)))
 	head := len(dst)
 	from := 0              // of the literals before at
 	at := min(4, len(src)) // a stream begins with literals
 	for limit := len(src) - bloscLZTail; at < limit; {
 		word := binary.LittleEndian.Uint32(src[at:])
 		h := bloscLZHash(word, shift)
-		seen := int(t[h])
-		t[h] = int32(at)
+		seen := since(t[h], base)
+		t[h] = base + int32(at)
 		if binary.LittleEndian.Uint32(src[seen:]) != word {
 			at++
 			continue
@@ -176,14 +200,14 @@ func (s *bloscLZScan) append(dst, src []byte) []byte {
 			// What comes next may have been seen together with the last
 			// bytes of this match, as in runs that take turns.
 			word := binary.LittleEndian.Uint32(src[end-1:])
-			early := int(t[bloscLZHash(word, shift)])
+			early := since(t[bloscLZHash(word, shift)], base)
 			if s.early || binary.LittleEndian.Uint32(src[early:]) == word && s.match(src, end-1, early) > 0 {
 				end--
 			}
 			if s.early && at-seen == 1 {
 				end--
 			}
-			t[bloscLZHash(binary.LittleEndian.Uint32(src[end-2:]), shift)] = int32(end - 2)
+			t[bloscLZHash(binary.LittleEndian.Uint32(src[end-2:]), shift)] = base + int32(end-2)
 		}
 		dst = appendMatch(dst, at-seen, end-at)
 		at, from = end, end

@@ -1,6 +1,7 @@
 package blosc
 
 import (
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -20,9 +21,25 @@ func TestBloscLZGlance(t *testing.T) {
 	for _, seed := range []uint64{1, 2, 3} {
 		for _, n := range []int{20, 1000, 16384} {
 			src := pattern(n, seed)
-			s := bloscLZScan{table: new([bloscLZTable]int32), size: bloscLZTable, least: bloscLZWorth}
+			s := bloscLZScan{table: new(bloscLZSeen), size: bloscLZTable, least: bloscLZWorth}
 			written := len(s.append(nil, src))
 			require.InDelta(t, written, s.packed(src), float64(written)/16+1)
 		}
 	}
+}
+
+// What a table holds of other input does not matter, nor how much of it there
+// was.
+func TestBloscLZTableIsNotCleared(t *testing.T) {
+	used := new(bloscLZSeen)
+	for k := range 200 {
+		src := pattern(20+k*37, uint64(k%7))
+		want := (&bloscLZScan{table: new(bloscLZSeen), size: bloscLZTable, least: bloscLZWorth}).append(nil, src)
+		s := bloscLZScan{table: used, size: bloscLZTable, least: bloscLZWorth}
+		require.Equal(t, want, s.append(nil, src))
+		if k == 100 { // and then it begins anew
+			used.next = math.MaxInt32 - 3000
+		}
+	}
+	require.Less(t, used.next, 1<<20)
 }
