@@ -69,6 +69,13 @@ def test_workers(stacks, tmp_path, monkeypatch, workers):  # noqa: F811
     assert parts[-2:] == [workers or 2, 1]
 
 
+@pytest.mark.parametrize("count", [1, 2, 5, 8])
+def test_shares(count):
+    for rows in (1, 2, 7, 256, 1000):
+        shares = _scratch._shares(rows, count)
+        assert len(shares) == count and [i for share in shares for i in range(rows)[share]] == list(range(rows))
+
+
 def test_none_is_too_few():
     with pytest.raises(ValueError):
         scratch.loader(workers=0)
