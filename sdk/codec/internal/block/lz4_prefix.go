@@ -8,7 +8,9 @@ import "encoding/binary"
 // the beginning only.
 func PrefixLZ4(dst, src []byte) error {
 	for at, p := 0, 0; at < len(dst); {
-		at, p = lz4Sprint(dst, src, at, p)
+		if at, p = lz4Sprint(dst, src, at, p); at == len(dst) {
+			break
+		}
 		if p >= len(src) {
 			return Corrupt("lz4", "ends early")
 		}
