@@ -1,5 +1,5 @@
 import { InvalidError } from './errors.js';
-const formats = {
+const formats = new Map(Object.entries({
     float16: [5, 10, 15, 'ieee'],
     float8_e3m4: [3, 4, 3, 'ieee'],
     float8_e4m3: [4, 3, 7, 'ieee'],
@@ -11,7 +11,7 @@ const formats = {
     float6_e2m3fn: [2, 3, 1, 'finite'],
     float6_e3m2fn: [3, 2, 3, 'finite'],
     float4_e2m1fn: [2, 1, 1, 'finite'],
-};
+}));
 export function floats(array) {
     const { dtype, bytes } = array;
     const codes = array.type.itemSize === 2 ? new Uint16Array(bytes.buffer) : bytes;
@@ -34,7 +34,7 @@ function tableOf(dtype) {
 function numbers(dtype) {
     if (dtype === 'float8_e8m0fnu')
         return (_, code) => (code === 255 ? NaN : 2 ** (code - 127));
-    const format = formats[dtype];
+    const format = formats.get(dtype);
     if (format === undefined)
         throw new InvalidError(`${dtype} is no short float`, { item: 'data type' });
     const [exponentBits, mantissaBits, bias, top] = format;
