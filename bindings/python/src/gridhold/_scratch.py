@@ -75,9 +75,9 @@ class ImageScratch(Shown):
         self._places = {g.key: i for i, g in enumerate(grouping)}
         self._shapes: dict[int, tuple[tuple[int, ...], np.dtype[Any], int]] = {}
         self._kinds: list[tuple[tuple[int, ...], np.dtype[Any]]] = []  # shapes and types that there are
-        # Of each file: which kind its images are (-1: not asked yet), how many they are, and the slot of its first one.
-        self._kind = np.full(len(grouping), -1)
-        self._count, self._first = np.zeros((2, len(grouping)), np.int64)
+        # Of each file: which kind its images are, how many they are (0: not asked yet), and the slot of its first one.
+        self._kind, self._first = np.zeros((2, len(grouping)), np.int64)
+        self._count = np.zeros(len(grouping), np.uint64)
         self._slots = 0
         self._describing = threading.Lock()
         self._found = Places()
@@ -149,9 +149,9 @@ class ImageScratch(Shown):
                 return
             if (shape, dtype) not in self._kinds:
                 self._kinds.append((shape, dtype))
-            self._count[place], self._first[place] = count, self._slots
+            self._kind[place], self._first[place] = self._kinds.index((shape, dtype)), self._slots
             self._slots += count
-            self._kind[place] = self._kinds.index((shape, dtype))  # the last: who sees it sees the others
+            self._count[place] = count  # the last: who sees it sees the others
             self._shapes[place] = shape, dtype, count
 
     def prefetch(self, key: str) -> None:
@@ -186,10 +186,15 @@ class ImageScratch(Shown):
         except KeyError:
             return None
         indices = np.fromiter(map(_index, wishes), np.uint64, len(wishes))
-        kinds = self._kind[places]
-        if not len(wishes) or (kinds != kinds[0]).any() or kinds[0] < 0 or (indices >= self._count[places].astype(np.uint64)).any():
+        if not len(wishes) or (indices >= self._count[places]).any():
             return None
-        return Images(places, indices.astype(np.int64), *self._kinds[kinds[0]])
+        kind, kinds = 0, len(self._kinds)
+        if kinds > 1:
+            of = self._kind[places]
+            kind = of[0]
+            if (of != kind).any():
+                return None
+        return Images(places, indices.view(np.int64), *self._kinds[kind])
 
     def _each(self, wishes: Sequence[ImageLocation]) -> Images:
         places: list[int] = []
