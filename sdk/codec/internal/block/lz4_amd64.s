@@ -39,8 +39,8 @@ no:
 // the 64 bytes before DI; BX the turns; R14 and each byte of Z16 are 64.
 
 // TURN looks up how the history and a match of AX+4 bytes follow each other.
-// R13 is the distance less 1. R12 becomes where the match comes from, but if
-// that is history somewhere to read from that waits for no store.
+// R13 is the distance less 1. R12 becomes where the match comes from; if that
+// is history, a place where reading waits for no store.
 #define TURN \
 	LEAQ     (R10)(DI*1), R12; \
 	SUBQ     DX, R12;          \

@@ -17,7 +17,7 @@
 	SUBQ $5, R11
 	MOVQ stop+32(FP), R10
 	TESTQ R13, R13
-	JEQ  matched
+	JEQ   matched
 
 search:
 	CMPQ R8, R10
@@ -69,6 +69,8 @@ match:
 	BSFQ    AX, AX
 	CMOVQEQ DX, AX
 	SHRQ    $3, AX
+	CMPQ    AX, $4
+	JCS     long        // somebody writes to the input: nothing but that may go wrong
 
 sequence:
 	LEAQ  -4(AX), R13
@@ -121,7 +123,7 @@ other:
 	JMP  search
 
 long:
-	// Four bytes are the same, AX is the distance, R13 how far they are.
+	// Four bytes are the same: AX is the distance, R13 goes on behind them.
 	MOVQ R8, AX
 	SUBQ R12, AX
 	LEAQ 4(R8), R13
