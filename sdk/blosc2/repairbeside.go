@@ -45,7 +45,8 @@ type Mended struct {
 // written last.
 //
 // ErrExists if there is something of the name RepairSpec.Keep; otherwise as
-// Repair. What was left behind by writers who are gone is removed in any case.
+// Repair. What writers left behind who are gone is removed, unless something is
+// lost.
 func RepairBeside(ctx context.Context, fs storage.FS, name string, spec RepairSpec, o Options) (m Mended, err error) {
 	where, err := toRepair(ctx, fs, name)
 	if err != nil {
@@ -62,7 +63,10 @@ func RepairBeside(ctx context.Context, fs storage.FS, name string, spec RepairSp
 			return m, err
 		}
 	}
-	if archive && o.Locking == LockedIfPossible { // it is replaced whole, as by who wrote it
+	if archive && o.Locking == Locked {
+		return m, fault.New(fault.ErrInvalid, "locking", name, "a zip is not locked")
+	}
+	if archive { // it is replaced whole, as by who wrote it
 		o.Locking = Unlocked
 	}
 	if spec.Drop && where.sparse && !spec.DryRun {
@@ -73,8 +77,6 @@ func RepairBeside(ctx context.Context, fs storage.FS, name string, spec RepairSp
 	err = where.repairing(ctx, o, storage.OpenRead, func(f storage.File, o Options) (err error) {
 		behind := where.sweep(ctx, true) // before a new one takes the name of an old one
 		switch {
-		case archive && o.Locking == Locked:
-			return fault.New(fault.ErrInvalid, "locking", name, "a zip is not locked")
 		case archive:
 			err = m.archive(ctx, where, f, spec, o)
 		case where.sparse:
@@ -137,9 +139,12 @@ func Sweep(ctx context.Context, fs storage.FS, dir string, dry bool) ([]string, 
 
 // lost notes chunks that are not where the index says, or not what it says.
 func (m *Mended) lost(ctx context.Context, v *view) error {
+	found := verifier{report: func(d Damage) { m.Lost = append(m.Lost, d) }}
 	for i := range v.chunks {
+		if err := storage.Ended(ctx, v.where.name); err != nil {
+			return err
+		}
 		_, err := v.chunkHeader(ctx, i)
-		found := verifier{report: func(d Damage) { m.Lost = append(m.Lost, d) }}
 		if errors.Is(err, fault.ErrNotFound) {
 			err = fault.New(fault.ErrCorrupt, "frame", "", "the file of the chunk is not there")
 		}
