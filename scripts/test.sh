@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
 # Nobody watches where there is no terminal: a part that hangs, though all that
 # tests has limits of its own, is ended, so that the others are heard of.
 bounded=()
-if [ ! -t 1 ] && command -v timeout >/dev/null; then bounded=(timeout --kill-after=30 2100); fi
+if [ ! -t 0 ] && [ ! -t 1 ] && command -v timeout >/dev/null; then bounded=(timeout --kill-after=30 2100); fi
 
 summary=()
 failed=0
