@@ -105,7 +105,8 @@ class Array(DescribedArray):
         """Several subchunks, in the order asked for, each as ``retrieve_subchunk`` gives it.
 
         Those of one shard are read together, and its index once. Large ones
-        are decoded on two threads. The first error ends it.
+        are decoded on two threads; small ones lie in memory of up to 64 KiB
+        that they have in common. The first error ends it.
         """
         return blocking(self._node.retrieve_subchunks(indices, _core_of(shard_cache)))
 

@@ -56,7 +56,7 @@ class Chain:
         """The same, of what lies one after another, each as long as ``lengths`` says."""
         if lengths.max() > self.encoded_max:
             return None
-        some = max(1, _SLAB // max(1, self.nbytes))
+        count, some = len(lengths), max(1, _SLAB // max(1, self.nbytes))
         if not self._steps:
             if lengths.min() < self.nbytes:
                 return None
@@ -66,8 +66,9 @@ class Chain:
             found = zstd_many(joined, lengths, self.nbytes) if self._is_zstd else None
             if found is None:
                 return None
-            count = len(lengths)
             slabs = [bytearray().join([found[i] for i in range(at, min(at + some, count))]) for at in range(0, count, some)]
+        if sum(map(len, slabs)) != count * self.nbytes:
+            return None
         return [array for slab in slabs for array in self._each(slab)]
 
     def _each(self, raw: bytearray) -> list[NDArray]:

@@ -91,10 +91,11 @@ class ArrayCore(Node):
                 try:
                     made = np.fromiter(flat, np.int64, len(flat)).reshape(len(indices), -1)
                 except OverflowError:
-                    made = np.full((1, len(self.grid)), -1)
-                within = [((column := made[:, i]) >= 0) & (column < n) for i, n in enumerate(self.grid)]
-                if all(w.all() for w in within):
-                    return made
+                    pass
+                else:
+                    within = [((column := made[:, i]) >= 0) & (column < n) for i, n in enumerate(self.grid)]
+                    if all(each.all() for each in within):
+                        return made
         points = [self.index(one, self.grid, "subchunk") for one in indices]
         return np.array(points, np.int64).reshape(len(points), len(self.grid))
 

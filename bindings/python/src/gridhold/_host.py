@@ -82,8 +82,8 @@ class Host:
     def warm_many(self, points: NDArray, tables: Tables) -> list[NDArray] | None:
         """Several small ones, one a row of ``points``, as ``warm``: all of them or none.
 
-        On the way there are hardly any calls of numpy for more than a number of each: those for more than 500 elements let
-        go of the interpreter, and another thread that takes it then keeps it for much longer than they take.
+        On the way numpy is called for one number of each at a time: for more than 500 elements, and to pick rows of several,
+        it lets go of the interpreter, and another thread that takes it then keeps it for much longer than the call takes.
         """
         gather, chain = self._lent.gather, self.chain
         if gather is None or chain is None or self._tally is not None or len(points) < _TOGETHER or self._nbytes >= _SHARE_EACH:
