@@ -36,13 +36,13 @@ var (
 const deep = Quick + 1
 
 var efforts = [...]effort{
-	Numbers: {quick: careful, least: 64, rich: 5, half: 9, heads: 15, tries: 2, more: 2, nice: 16, skip: 5},
+	Numbers: {quick: careful, least: 64, short: true, rich: 5, half: 9, heads: 15, tries: 2, more: 2, nice: 16, skip: 5},
 
 	1: {quick: careful},
 	2: {quick: careful, least: 64, rich: 3, half: 8, heads: 14, tries: 2, more: 2, nice: 16, skip: 6},
 	3: {quick: careful, least: 64, short: true, rich: 4, half: 8, heads: 15, tries: 6, more: 4, nice: 32, skip: 6},
 	4: {quick: careful, least: 64, short: true, rich: 5, half: 8, heads: 15, tries: 4, more: 4, later: 1, nice: 48, skip: 6},
-	5: {quick: careful, least: 64, rich: 6, half: 8, heads: 16, tries: 4, more: 4, later: 1, nice: 64, skip: 6},
+	5: {quick: careful, least: 64, short: true, rich: 6, half: 8, heads: 16, tries: 4, more: 4, later: 1, nice: 64, skip: 6},
 	6: {quick: careful, least: 64, short: true, rich: deep, half: 8, heads: 16, tries: 12, more: 8, later: 2, nice: 128, skip: 7},
 	7: {quick: careful, heads: 16, tries: 64, nice: 128, again: 1},
 	8: {quick: careful, heads: 16, tries: 96, nice: mostNice, again: 1},

@@ -31,7 +31,7 @@ func TestSmooth(t *testing.T) {
 	for _, c := range []struct {
 		src         []byte
 		level, most int
-	}{{walk, 3, 14_750}, {walk, 4, 14_750}, {walk, 6, 14_750}, {planes, 1, 490}, {planes, 3, 460}, {planes, Numbers, 480}} {
+	}{{walk, 3, 14_750}, {walk, 4, 14_750}, {walk, 5, 14_750}, {walk, Numbers, 14_750}, {walk, 6, 14_750}, {planes, 1, 490}, {planes, 3, 460}, {planes, Numbers, 480}} {
 		require.LessOrEqual(t, len(Encode(nil, c.src, c.level)), c.most, "%d bytes at %d", len(c.src), c.level)
 	}
 }
