@@ -98,9 +98,10 @@ func UndoBits(dst, src []byte, size int, tmp []byte) {
 func split(rows, lane []byte) {
 	n := len(lane) / 8
 	i := quickSplit(rows, lane, n)
+	var t [line]byte
 	for ; i+8 <= n; i += 8 {
-		a, b, c, d, e, f, g, h := bits8(bytes8(loadWords(lane[8*i:], 8)))
-		storeWords(rows[i:], n, a, b, c, d, e, f, g, h)
+		bytes8(t[:], 8, lane[8*i:], 8)
+		storeBits(rows[i:], n, &t)
 	}
 	for ; i < n; i++ {
 		splitSquare(rows[i:], n, le.Uint64(lane[8*i:]))
@@ -111,9 +112,10 @@ func split(rows, lane []byte) {
 func join(lane, rows []byte) {
 	n := len(lane) / 8
 	i := quickJoin(lane, rows, n)
+	var t [line]byte
 	for ; i+8 <= n; i += 8 {
-		a, b, c, d, e, f, g, h := bytes8(bits8(loadWords(rows[i:], n)))
-		storeWords(lane[8*i:], 8, a, b, c, d, e, f, g, h)
+		loadBits(&t, rows[i:], n)
+		bytes8(lane[8*i:], 8, t[:], 8)
 	}
 	for ; i < n; i++ {
 		le.PutUint64(lane[8*i:], joinSquare(rows[i:], n))

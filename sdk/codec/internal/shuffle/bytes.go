@@ -61,37 +61,29 @@ func close2(x uint64) uint64 {
 
 // gather4 makes the four lanes from lane on.
 func gather4(dst, src []byte, lane, size, count int) {
-	p, q, u, v := dst[:count], dst[count:2*count], dst[2*count:3*count], dst[3*count:4*count]
 	i := quickSplit4(dst, src[lane:], size, count)
+	for ; size == 4 && i+8 <= count; i += 8 {
+		load4(dst[i:], count, (*[4 * 8]byte)(src[4*i:]))
+	}
 	for ; i+8 <= count; i += 8 {
-		from := src[i*size+lane:]
-		from = from[:7*size+4]
-		word := func(k int) uint64 {
-			return uint64(le.Uint32(from[k*size:])) | uint64(le.Uint32(from[(k+4)*size:]))<<32
-		}
-		a, b, c, d := bytes4(word(0), word(1), word(2), word(3))
-		le.PutUint64(p[i:], a)
-		le.PutUint64(q[i:], b)
-		le.PutUint64(u[i:], c)
-		le.PutUint64(v[i:], d)
+		bytes4(dst[i:], count, src[i*size+lane:], size)
 	}
 	for ; i < count; i++ {
-		from := src[i*size+lane:][:4]
-		p[i], q[i], u[i], v[i] = from[0], from[1], from[2], from[3]
+		for r := range 4 {
+			dst[r*count+i] = src[i*size+lane+r]
+		}
 	}
 }
 
 // gather8 makes the eight lanes from lane on.
 func gather8(dst, src []byte, lane, size, count int) {
-	p := parts(dst, count)
 	i := quickSplit8(dst, src[lane:], size, count)
 	for ; i+8 <= count; i += 8 {
-		a, b, c, d, e, f, g, h := bytes8(loadWords(src[i*size+lane:], size))
-		storeParts(p, i, a, b, c, d, e, f, g, h)
+		bytes8(dst[i:], count, src[i*size+lane:], size)
 	}
 	for ; i < count; i++ {
 		for r := range 8 {
-			p[r][i] = src[i*size+lane+r]
+			dst[r*count+i] = src[i*size+lane+r]
 		}
 	}
 }
@@ -149,40 +141,29 @@ func spread(x uint64) uint64 {
 
 // scatter4 puts four lanes into bytes lane..lane+3 of the elements.
 func scatter4(dst, src []byte, lane, size, count int) {
-	p, q, u, v := src[:count], src[count:2*count], src[2*count:3*count], src[3*count:4*count]
 	i := quickJoin4(dst[lane:], src, size, count)
+	for ; size == 4 && i+8 <= count; i += 8 {
+		store4((*[4 * 8]byte)(dst[4*i:]), src[i:], count)
+	}
 	for ; i+8 <= count; i += 8 {
-		a, b, c, d := bytes4(le.Uint64(p[i:]), le.Uint64(q[i:]), le.Uint64(u[i:]), le.Uint64(v[i:]))
-		if size == 4 {
-			to := dst[4*i : 4*i+32]
-			le.PutUint64(to, a&each32|b<<32)
-			le.PutUint64(to[8:], c&each32|d<<32)
-			le.PutUint64(to[16:], a>>32|b&^each32)
-			le.PutUint64(to[24:], c>>32|d&^each32)
-			continue
-		}
-		for r, x := range [4]uint64{a, b, c, d} {
-			le.PutUint32(dst[(i+r)*size+lane:], uint32(x))
-			le.PutUint32(dst[(i+r+4)*size+lane:], uint32(x>>32))
-		}
+		undo4(dst[i*size+lane:], size, src[i:], count)
 	}
 	for ; i < count; i++ {
-		to := dst[i*size+lane:]
-		to[0], to[1], to[2], to[3] = p[i], q[i], u[i], v[i]
+		for r := range 4 {
+			dst[i*size+lane+r] = src[r*count+i]
+		}
 	}
 }
 
 // scatter8 puts eight lanes into bytes lane..lane+7 of the elements.
 func scatter8(dst, src []byte, lane, size, count int) {
-	p := parts(src, count)
 	i := quickJoin8(dst[lane:], src, size, count)
 	for ; i+8 <= count; i += 8 {
-		a, b, c, d, e, f, g, h := bytes8(loadParts(p, i))
-		storeWords(dst[i*size+lane:], size, a, b, c, d, e, f, g, h)
+		bytes8(dst[i*size+lane:], size, src[i:], count)
 	}
 	for ; i < count; i++ {
 		for r := range 8 {
-			dst[i*size+lane+r] = p[r][i]
+			dst[i*size+lane+r] = src[r*count+i]
 		}
 	}
 }

@@ -342,7 +342,7 @@ join:
 	VMOVDQU      (R10), Y6
 	VMOVDQU      (R10)(DX*1), Y7
 
-	// As bits8 does: register r has every eighth byte from r on.
+	// As loadBits does: register r has every eighth byte from r on.
 	SWAP(4, Y13, Y0, Y4)
 	SWAP(4, Y13, Y1, Y5)
 	SWAP(4, Y13, Y2, Y6)

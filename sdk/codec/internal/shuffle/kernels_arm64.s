@@ -308,7 +308,7 @@ join8of:
 	VSLI $4, b, a;       \
 	VSRI $4, V24.B16, b
 
-// As bits8 does, of V16 to V23.
+// As loadBits does, of V16 to V23.
 #define BITS8 \
 	SWAP4(V16.B16, V20.B16);            \
 	SWAP4(V17.B16, V21.B16);            \
