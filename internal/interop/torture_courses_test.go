@@ -3,7 +3,6 @@ package interop
 import (
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 )
 
@@ -146,15 +145,8 @@ func (k *tracks) some(pick func(n int) int) (tags []int) {
 	return tags
 }
 
-// bound is how far a course is at least, by what was heard of it until now.
-func (k *tracks) bound(tag int) int {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.done[tag]
-}
-
 // saw judges what was read of a course at one moment: what lay in some of its
-// slots. low is what bound said before the read began; what was seen raises it
+// slots. low is what bounds said before the read began; what was seen raises it
 // for those who read later.
 func (k *tracks) saw(tag, low int, found map[int]int64) error {
 	c := course{k.kind, tag}
@@ -209,7 +201,7 @@ func (k *tracks) survey(tags []int, lows map[int]int, keys []string, found []int
 	by := map[int]map[int]int64{}
 	see := func(tag, slot int, v int64) error {
 		if !atOnce {
-			return k.saw(tag, max(lows[tag], 0), map[int]int64{slot: v})
+			return k.saw(tag, lows[tag], map[int]int64{slot: v})
 		}
 		if by[tag] == nil {
 			by[tag] = map[int]int64{}
@@ -245,7 +237,7 @@ func (k *tracks) survey(tags []int, lows map[int]int, keys []string, found []int
 func (k *tracks) keysOf(tags []int) (keys []string) {
 	for _, tag := range tags {
 		for slot := range slots {
-			if key := (course{k.kind, tag}).key(slot); !strings.HasPrefix(key, sharedKey) {
+			if key := (course{k.kind, tag}).key(slot); key != sharedKey {
 				keys = append(keys, key)
 			}
 		}
@@ -256,7 +248,7 @@ func (k *tracks) keysOf(tags []int) (keys []string) {
 	return keys
 }
 
-// bounds are those of all.
+// bounds are how far the courses are at least, by what was heard until now.
 func (k *tracks) bounds() map[int]int {
 	k.mu.Lock()
 	defer k.mu.Unlock()
