@@ -152,7 +152,9 @@ func readProfile(profile string) map[string]string {
 	}
 	defer f.Close()
 	settings, within, group := map[string]string{}, false, ""
-	for lines := bufio.NewScanner(f); lines.Scan(); {
+	lines := bufio.NewScanner(f)
+	lines.Buffer(nil, 1<<20) // one longer than that ends it
+	for lines.Scan() {
 		line := strings.TrimSpace(lines.Text())
 		nested := line != "" && line[0] != lines.Text()[0] // a setting of one service
 		if section, ok := strings.CutPrefix(line, "["); ok {

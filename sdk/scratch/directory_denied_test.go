@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/gridhold/gridhold/internal/faultfs"
 	"github.com/gridhold/gridhold/sdk/fault"
 	"github.com/gridhold/gridhold/sdk/storage"
 )
@@ -45,4 +46,26 @@ func TestDirectoryOfSeveralUsers(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, c.Removed)
 	require.Len(t, d.ours("dir"), 2)
+}
+
+// What cannot be opened and is there takes nobody knows how much: the budget
+// would not be kept. It is an error, and nothing is made.
+func TestDirectoryThatCannotBeSurveyed(t *testing.T) {
+	d := newDesk(t, 32, 32)
+	sets := d.sets(2)
+	s := d.directory(sets[0], 2, Everything, waiting)
+	d.prefetch(s, sets[0])
+	require.NoError(t, s.Close())
+	ours := d.ours("dir")
+	failing := faultfs.New(func(op faultfs.Op) (f faultfs.Fault) {
+		if op.Kind == faultfs.Open && op.Name == "dir/"+ours[0] {
+			f.Err = faultfs.Errno("EMFILE")
+		}
+		return f
+	}).FS(d.fs)
+	_, err := CreateDirectoryImageScratch(ctx, sets[1], failing, "dir", 2, 2*setBytes, d.raw, waiting)
+	require.ErrorIs(t, err, fault.ErrIO)
+	_, err = Collect(ctx, failing, "dir", 0, waiting)
+	require.ErrorIs(t, err, fault.ErrIO)
+	require.Equal(t, ours, d.ours("dir"))
 }

@@ -47,6 +47,9 @@ func survey(ctx context.Context, fs storage.FS, dir, except string) (d neighbour
 			if err := storage.Ended(ctx, name); err != nil {
 				return nil, err
 			}
+			if _, gone := fs.Stat(ctx, name); gone == nil && errors.Is(err, fault.ErrIO) {
+				return nil, err // it counts, and we cannot say how much: too many files are open, perhaps
+			}
 			continue // it is gone by now, or nothing that could be ours
 		}
 		if isOurs(f) {
