@@ -74,7 +74,11 @@ it. What it comes across of that it tells, with exit status 3.`,
 				}
 				err = errors.Join(writeJSON(c.OutOrStdout(), &r), err)
 			} else {
-				err = errors.Join(r.tell(c.OutOrStdout(), "nothing to repair"), err)
+				nothing := "nothing to repair"
+				if err != nil { // who knows
+					nothing = ""
+				}
+				err = errors.Join(r.tell(c.OutOrStdout(), nothing), err)
 			}
 			if n := r.lost(); err == nil && n > 0 {
 				return &failure{path: args[0], status: statusDamaged, err: fmt.Errorf("%d damaged still", n)}

@@ -74,6 +74,7 @@ func TestRepair(t *testing.T) {
 	for arg, want := range map[string]int{filepath.Join(dir, "note.txt"): statusFailed, filepath.Join(dir, "none"): statusFailed, "https://example.org/a": statusUsage} {
 		status, out = runs(t, "repair", arg)
 		require.Equal(t, want, status, out)
+		require.NotContains(t, out, "nothing to repair", "nobody knows")
 	}
 }
 
