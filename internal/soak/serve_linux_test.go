@@ -66,7 +66,7 @@ func TestSoakServe(t *testing.T) {
 	if t.Failed() {
 		return
 	}
-	most := s.flat(0)
+	most := s.flat(sample{memory: 192 << 20, files: 100 + 128})
 	s.settles(first)
 
 	// SIGTERM, while some read slowly, one says half a header, one hears events.

@@ -20,8 +20,9 @@ import (
 	"github.com/gridhold/gridhold/sdk/zarr"
 )
 
-// mostKept is descriptors: arrays and files that are kept open, and connections.
-const mostKept = 256 + 128 + 64
+// serviceMay is two sandboxes of 128 MiB beside what else the service has; as
+// many files as its store keeps open, and room for connections.
+var serviceMay = sample{memory: 512 << 20, files: 512 + 256}
 
 const array = "../../testdata/zarr/big_index_zarr-python"
 
@@ -102,7 +103,7 @@ func TestSoakService(t *testing.T) {
 	if t.Failed() {
 		return
 	}
-	most := s.flat(mostKept)
+	most := s.flat(serviceMay)
 
 	// SIGTERM, with requests in flight and one of which half has come.
 	half, err := net.Dial("tcp", s.addr)
