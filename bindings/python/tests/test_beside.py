@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from test_scratch import check, everything, pixels, stacks  # noqa: F401  a fixture
 
-from gridhold import _scratch, scratch
+from gridhold import ClosedError, _scratch, scratch
 from gridhold._beside import Beside
 
 
@@ -38,6 +38,37 @@ def test_parts_within_parts():
     assert done[0] == 3 * (1 + 3 + 9 + 27 + 81)
 
 
+def test_who_asks_does_what_nobody_has_begun(monkeypatch):
+    beside, done = Beside(), []
+    monkeypatch.setattr(beside, "_start", lambda count: None)  # there are no threads to be had
+    finish = beside.begin(done.append, range(3))
+    assert done == []
+    finish()
+    assert done == [0, 1, 2]
+
+
+@pytest.mark.parametrize("closed", [False, True])
+def test_epoch_that_is_left(stacks, tmp_path, closed):  # noqa: F811
+    """Who leaves an epoch, or closes the scratch in it, leaves nothing behind that another one would see."""
+    locations = everything(stacks)
+    held = scratch.create_mapped_file_image_scratch(locations, tmp_path / "scr", 4)
+    scratch.prefetch_scratch_async(held).result(300)
+    load = scratch.loader(held)
+    for _ in range(20):
+        epoch = load.batches(locations, 10)
+        first = next(epoch).images.copy()
+        del epoch
+        check(load, locations)
+        assert np.array_equal(first, np.stack([pixels(at) for at in locations[:10]]))
+    if closed:
+        epoch = load.batches(locations, 10)
+        next(epoch)
+        held.close()
+        next(epoch)  # was begun before
+        with pytest.raises(ClosedError):
+            next(epoch)
+
+
 @pytest.mark.parametrize("bad", [0, 2])
 def test_failures(bad):
     done = []
@@ -57,8 +88,8 @@ def test_workers(stacks, tmp_path, monkeypatch, workers):  # noqa: F811
     locations, parts = everything(stacks), []
     held = scratch.create_mapped_file_image_scratch(locations, tmp_path / "scr", 4)
     scratch.prefetch_scratch_async(held).result(300)
-    run = _scratch.beside.run
-    monkeypatch.setattr(_scratch.beside, "run", lambda do, those: parts.append(len(those)) or run(do, those))
+    begin = _scratch.beside.begin
+    monkeypatch.setattr(_scratch.beside, "begin", lambda do, those, mine: parts.append(len(those)) or begin(do, those, mine))
     load = scratch.loader(held, workers=workers)
     for _ in range(2):
         check(load, locations)
@@ -96,16 +127,19 @@ class Counting:
 
 @pytest.mark.parametrize("workers", [1, 3])
 @pytest.mark.parametrize("dtype", [None, "f4", "i2"])
-def test_read_ahead(stacks, tmp_path, workers, dtype):  # noqa: F811
-    locations, executor = everything(stacks), Counting()
+@pytest.mark.parametrize("executor", [None, Counting()])
+def test_read_ahead(stacks, tmp_path, monkeypatch, workers, dtype, executor):  # noqa: F811
+    monkeypatch.setattr(_scratch, "_SHARE", 1024)
+    locations = everything(stacks)
     held = scratch.create_mapped_file_image_scratch(locations, tmp_path / "scr", 4)
     scratch.prefetch_scratch_async(held).result(300)
     load = scratch.loader(held, workers=workers, executor=executor, dtype=dtype)
     seen = []
     for epoch in range(2):
-        executor.count = 0
+        if executor:
+            executor.count = 0
         for i, batch in enumerate(load.batches(locations, 10, shuffle=True, seed=1, epoch=epoch)):
-            assert executor.count == min(i + workers, 7)  # of eight batches
+            assert not executor or executor.count == min(i + 1, 7)  # of eight batches
             wanted = np.stack([pixels(locations[j]) for j in batch.rows])
             assert np.array_equal(batch.images, wanted if dtype != "i2" else np.clip(wanted, -(2**15), 2**15 - 1))
             seen.append(batch.rows)

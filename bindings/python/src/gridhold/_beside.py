@@ -31,9 +31,8 @@ class _Part:
             del self._do  # and what it holds, before anybody is told
             self._done.release()
 
-    def finish(self) -> None:
-        """Returns when it is done."""
-        self.attempt()
+    def wait(self) -> None:
+        """Returns when it is done, once."""
         self._done.acquire()
 
 
@@ -49,22 +48,32 @@ class Beside:
         self._parts: queue.SimpleQueue[_Part] = queue.SimpleQueue()
         self._threads = 0
 
-    def run(self, do: Callable[[Any], object], parts: Sequence[Any]) -> None:
-        """``do(part)`` of each of the parts; the first here, the others wherever there is a thread for them.
+    def begin(self, do: Callable[[Any], object], parts: Sequence[Any], mine: int = 0) -> Callable[[], None]:
+        """Has ``do(part)`` begun of each of the parts but the first ``mine``, wherever there is a thread for it.
 
-        Returns when none is under way any more. Raises the first failure.
+        What it returns does what nobody has begun, and returns when none is under way any more. It raises the first failure.
         """
         all_parts = [_Part(do, part) for part in parts]
-        others = all_parts[1:]
+        others = all_parts[mine:]
         if self._threads < min(len(others), _MOST):
             self._start(min(len(others), _MOST))
         for other in others:
             self._parts.put(other)
-        for part in all_parts:
-            part.finish()
-        for part in all_parts:
-            if part.failure is not None:
-                raise part.failure
+
+        def finish() -> None:
+            for part in all_parts:
+                part.attempt()
+            for part in all_parts:
+                part.wait()
+            for part in all_parts:
+                if part.failure is not None:
+                    raise part.failure
+
+        return finish
+
+    def run(self, do: Callable[[Any], object], parts: Sequence[Any]) -> None:
+        """``do(part)`` of each of the parts, the first of them here. Raises the first failure, when none is under way any more."""
+        self.begin(do, parts, mine=1)()
 
     def _start(self, count: int) -> None:
         with self._lock:

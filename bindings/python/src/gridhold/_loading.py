@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import contextlib
 import functools
 import os
 import threading
@@ -14,7 +15,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from . import _fork
-from ._errors import CancelledError, InvalidError
+from ._errors import CancelledError, Error, InvalidError
 from ._images import Files, ImageStack
 from ._locations import ImageLocation, ImageLocationGrouping, grouped
 from ._patches import cut
@@ -207,7 +208,7 @@ class Loader:
         self._dtype = None if dtype is None else np.dtype(dtype)
         self._open_files = open_files
         self._threads = threads
-        self._spare = Spare(threads + 2)  # read ahead, looked at, and about to be let go of
+        self._spare = Spare(3)  # read ahead, looked at, and about to be let go of
         self.executor: Executor | None = None
         self._stacks: collections.OrderedDict[str, ImageStack | ScratchReader] = collections.OrderedDict()
         self._restart()
@@ -235,7 +236,7 @@ class Loader:
         """
         scratch = self._scratch
         if scratch is not None and (alike := scratch._alike(locations)) is not None:
-            return self._read(scratch, alike, out, self._threads)
+            return self._read(scratch, alike, out)
         if scratch is not None and all(map(scratch.knows, {at.key for at in locations})):
             if out is not None and self._dtype is None:
                 return scratch.read(locations, out)
@@ -247,13 +248,13 @@ class Loader:
             images = np.stack(parts)
         return self._handed(images, out)
 
-    def _read(self, scratch: ImageScratch, alike: Images, out: NDArray | None, threads: int) -> NDArray:
+    def _read(self, scratch: ImageScratch, alike: Images, out: NDArray | None) -> NDArray:
         """Images of a scratch, in memory that was handed out before if there is some."""
         count = len(alike.places)
         if self._dtype is not None and self._dtype != alike.dtype:
-            return self._handed(scratch._read(alike, count, None, threads), out)
+            return self._handed(scratch._read(alike, count, None, self._threads), out)
         to = self._spare.take((count, *alike.shape), alike.dtype) if out is None else out
-        return scratch._read(alike, count, to, threads)
+        return scratch._read(alike, count, to, self._threads)
 
     def _handed(self, images: NDArray, out: NDArray | None) -> NDArray:
         """The images in the loader's type, in ``out`` if there is one."""
@@ -299,7 +300,7 @@ class Loader:
         drop_last: bool = False,
         shard: tuple[int, int] = (0, 1),
     ) -> Iterator[Batch]:
-        """One epoch; the next batches are read while the caller is at one, each by a thread: as many as the loader has workers.
+        """One epoch; the next batch is read while the caller is at one.
 
         ``seed`` and ``epoch`` decide the order. ``shard`` (i, n): the i-th of n programs that share an epoch.
         """
@@ -311,20 +312,32 @@ class Loader:
         if scratch is not None and isinstance(locations, (list, tuple)):
             alike = scratch._alike(locations)  # of all at once, where they lie one after another
 
-        def read(rows: NDArray, threads: int = 1) -> Batch:
+        def read(rows: NDArray) -> Batch:
             if scratch is not None and alike is not None:
-                some = alike._replace(places=alike.places[rows], indices=alike.indices[rows])
-                return Batch(rows, self._read(scratch, some, None, threads))
+                return Batch(rows, self._read(scratch, picked(alike, rows), None))
             return Batch(rows, self.read_batch([locations[i] for i in rows.tolist()]))
 
-        ahead, process = collections.deque[Any](), os.getpid()
-        for i, rows in enumerate(parts):
-            if os.getpid() != process:  # forked meanwhile: the parent's threads read for the parent
-                ahead, process = collections.deque(), os.getpid()
-            batch = ahead.popleft().result() if ahead else read(rows, self._threads)
+        def begun(rows: NDArray) -> Callable[[], Batch]:
+            """What gives a batch that is being read from now on, and helps with it."""
+            if scratch is not None and alike is not None and self.executor is None and self._dtype in (None, alike.dtype):
+                to = self._spare.take((len(rows), *alike.shape), alike.dtype)
+                with contextlib.suppress(Error):  # which is that of its own batch
+                    if (finish := scratch._begun(picked(alike, rows), to, self._threads)) is not None:
+                        return lambda: Batch(rows, finish())
             submit: Any = workers.pool().submit if self.executor is None else self.executor.submit
-            ahead.extend(submit(read, part) for part in parts[i + 1 + len(ahead) : i + 1 + self._threads])
+            return submit(read, rows).result  # type: ignore[no-any-return]
+
+        ahead, process = None, os.getpid()
+        for rows, following in zip(parts, [*parts[1:], None]):
+            # Forked meanwhile: the parent's threads read for the parent.
+            batch = read(rows) if ahead is None or os.getpid() != process else ahead()
+            process = os.getpid()
+            ahead = None if following is None else begun(following)
             yield batch
+
+
+def picked(images: Images, rows: NDArray) -> Images:
+    return images._replace(places=images.places[rows], indices=images.indices[rows])
 
 
 def cast(images: NDArray, dtype: np.dtype[Any]) -> NDArray:
@@ -367,8 +380,7 @@ def loader(
     """What reads batches of images. ``dtype``: what pixels are turned into; None: they stay.
 
     ``open_files``, or ``cache``, is how many files stay open that no scratch serves. ``executor`` reads ahead.
-    ``workers``: threads that copy from a mapped scratch, 2 if nobody says. They share a batch that is asked for; those of
-    an epoch are read ahead, one by each.
+    ``workers``: threads that share the copying of a batch from a mapped scratch, 2 if nobody says.
     """
     if workers is not None and workers < 1:
         raise InvalidError(f"loader: workers: {workers}: from 1")

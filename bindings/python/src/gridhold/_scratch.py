@@ -8,7 +8,7 @@ import operator
 import os
 import struct
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -242,8 +242,8 @@ class ImageScratch(Shown):
     def _gather(self, rows: NDArray, places: NDArray, indices: NDArray, threads: int) -> NDArray:
         """Reads what is in the file, and says of which images that is: those whose words stand before and after."""
         kept, known = self._locate(places, indices, rows.shape[1])
-        if known and self._recipe["where"] == "file" and (copied := self._copied(rows, kept, threads)) is not None:
-            return copied
+        if known and (copying := self._copying(rows, kept, threads, mine=1)) is not None:
+            return copying()
         good = (kept["off"] >= 0) & (kept["length"] == rows.shape[1])
         todo = np.flatnonzero(good)
         for i, off in zip(todo.tolist(), kept["off"][todo].tolist()):
@@ -268,14 +268,27 @@ class ImageScratch(Shown):
         self._found.learn(slots[unknown], kept[unknown], self._handle.serial)
         return kept, bool(((kept["off"] >= 0) & (kept["length"] == size)).all())
 
-    def _copied(self, rows: NDArray, kept: NDArray, threads: int) -> NDArray | None:
-        """As ``_gather``, from a mapping of the file; None if they do not lie there as a table has them.
+    def _begun(self, images: Images, out: NDArray, threads: int) -> Callable[[], NDArray] | None:
+        """Has other threads begin to read images that lie in a mapped file; what it returns helps them and gives ``out``.
 
-        Of ours nobody cuts such a file short: it is made with its length, and another one takes its place under another
-        inode. Those in a directory are cut when they give up some of their runs, so they are read.
+        None of other images.
+        """
+        rows = out.reshape(-1).view(np.uint8).reshape(len(out), -1)
+        kept, known = self._locate(images.places, images.indices, rows.shape[1])
+        copying = self._copying(rows, kept, threads, mine=0) if known else None
+        return copying and (lambda: out if copying().all() else self._read(images, len(out), out, threads))
+
+    def _copying(self, rows: NDArray, kept: NDArray, threads: int, mine: int) -> Callable[[], NDArray] | None:
+        """Begins to copy from a mapping of the file, all but the share that is ours; what it returns ends it, as ``_gather``.
+
+        None where they do not lie there as a table has them. Of ours nobody cuts such a file short: it is made with its
+        length, and another one takes its place under another inode. Those in a directory are cut when they give up some of
+        their runs, so they are read.
 
         Few steps: what is copied pushes their code out of the caches, so each costs several times what it does elsewhere.
         """
+        if self._recipe["where"] != "file":
+            return None
         fields = kept.view("<i8").reshape(len(kept), -1)
         size, offs = rows.shape[1], fields[:, 0]
         origin, end = int(offs[0]) % size, int(offs.max()) + size
@@ -287,9 +300,14 @@ class ImageScratch(Shown):
         def take(part: slice) -> None:
             np.take(table, where[part], axis=0, out=rows[part], mode="clip")
 
-        beside.run(take, _shares(len(rows), max(1, min(threads, rows.nbytes // _SHARE))))
-        assert self._map is not None
-        return (self._map[1][fields[:, 2::2] >> 3] == fields[:, 3::2]).all(axis=1)  # type: ignore[no-any-return]
+        begun = beside.begin(take, _shares(len(rows), max(1, min(threads, rows.nbytes // _SHARE))), mine)
+
+        def finish() -> NDArray:
+            begun()
+            assert self._map is not None
+            return (self._map[1][fields[:, 2::2] >> 3] == fields[:, 3::2]).all(axis=1)  # type: ignore[no-any-return]
+
+        return finish
 
     def _table(self, origin: int, size: int, end: int) -> NDArray | None:
         """The file as rows of ``size`` bytes from ``origin`` on, up to ``end`` at least; None if it is shorter."""
